@@ -79,6 +79,7 @@ export type {
   JournalFailure,
   JournalProblem,
 } from "./session/journal.ts";
+export type { ToolPolicies, ToolPolicy } from "./session/kept-outputs.ts";
 export type { LedgerEntry } from "./session/ledger.ts";
 export type { SessionEvent } from "./session/log.ts";
 export type { ProviderManagement } from "./session/native-block.ts";

@@ -139,6 +139,8 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "formulas-disagree": "the two ways to count an overflow differ for this model; told once",
   "edits-dropped": "messages that a batch edited are gone",
   "no-messages": "somebody asked for a compaction before any message came in",
+  "kept-let-go":
+    "outputs that `perTool` keeps would not leave enough of the window, and are treated like others; told once for each",
   "message-repeated": "a message was appended that is there already, and was not taken; told once",
   "usage-anomaly": "a usage that the provider reported cannot be true and is not counted",
   "hook-failed": "a hook threw, hung or answered nonsense",

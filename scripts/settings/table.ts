@@ -93,6 +93,11 @@ export const GROUPS: readonly Group[] = [
         from: "decision 0007",
         when: "conversations are much shorter or longer than a dozen requests",
       },
+      perTool: {
+        default: "none",
+        from: OWN,
+        when: "the outputs of a tool must stay, or need less or more room than others",
+      },
       toolOutput: {
         default: "the limits below, within shares of the window",
         documented: "the limits below",
@@ -224,6 +229,22 @@ export const GROUPS: readonly Group[] = [
         documented: "not used",
         when: "more of the newest results must stay whole",
       },
+      protectedTools: {
+        default: "`skill`, `ask_user_questions`, `question`, against pruning alone",
+        documented: "`skill`, and against pruning alone",
+        when: "as `perTool` with `keep`",
+      },
+    },
+  },
+  {
+    title: "`perTool` of a session",
+    about: 'What one tool wants otherwise, by its name: `perTool: { get_plan: { keep: "always" } }`.',
+    file: "src/session/kept-outputs.ts",
+    interface: "ToolPolicy",
+    from: "decision 0033",
+    notes: {
+      maxChars: { default: "as `toolOutput` says", when: "a tool prints too much, or is cut too early" },
+      keep: { default: "like other outputs", when: "the model must have an output before it for good" },
     },
   },
   {

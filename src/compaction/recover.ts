@@ -19,11 +19,12 @@ import {
   required,
   rule,
   type Shape,
+  text,
 } from "../text/check.ts";
 import { isObject } from "../text/json.ts";
 import { normalizeTypedText } from "../text/normalize.ts";
 import { truncate } from "../text/truncate.ts";
-import { applyEdits, type Edit, hideMessage, runStages } from "../transcript/edit.ts";
+import { applyEdits, type Edit, type Handle, hideMessage, runStages } from "../transcript/edit.ts";
 import {
   type ContextEstimate,
   type ContextEstimateOptions,
@@ -103,6 +104,8 @@ export interface RecoveryRequest {
   readonly representation?: Representation;
   /** What must stay visible to the model. @default none */
   readonly pins?: readonly Pin[];
+  /** Tool outputs that stay as they are, oldest first, while there is room for them; then the oldest go first. @default none */
+  readonly keep?: readonly Handle[];
   /** How secrets are found in what goes into a mechanical summary. @default on */
   readonly redaction?: SecretRedaction;
 }
@@ -115,6 +118,7 @@ const RECOVERY_SHAPE: Shape<RecoveryRequest> = {
   outputMaxChars: numberFrom(1),
   representation: oneOf("pivot", "user-summary"),
   pins: PINS_RULE,
+  keep: listOf(text),
   redaction: REDACTION_RULE,
 };
 
@@ -172,10 +176,20 @@ const SHRUNKEN_SHARE = 0.25;
 
 /**
  * Edits that fold everything but the user's last request and the newest step behind it into a mechanical summary; the
- * facts carried along are reduced until it fits. Empty when there is nothing to fold.
+ * facts carried along are reduced until it fits, and then the outputs that should stay. Empty when there is nothing to fold.
  */
 export function foldOlder(transcript: Transcript, request: Omit<RecoveryRequest, "tried">): readonly Edit[] {
-  const { limitTokens, estimate = {}, representation, pins, redaction } = request;
+  const { limitTokens, estimate } = request;
+  for (let { keep = [] } = request; ; keep = keep.slice(Math.ceil(keep.length / 2))) {
+    const edits = foldAround(transcript, { ...request, keep });
+    const after = applyEdits(transcript, edits, { at: 0 });
+    if (keep.length === 0 || (edits.length > 0 && estimateWire(after, estimate).high <= limitTokens))
+      return edits;
+  }
+}
+
+function foldAround(transcript: Transcript, request: Omit<RecoveryRequest, "tried">): readonly Edit[] {
+  const { limitTokens, estimate = {}, representation, pins, redaction, keep = [] } = request;
   const plan = planCompaction({
     transcript,
     trigger: "context_limit_recovery",
@@ -186,6 +200,7 @@ export function foldOlder(transcript: Transcript, request: Omit<RecoveryRequest,
     // No model is asked, so nothing has to be cut to fit a request.
     summarizer: { windowTokens: Number.MAX_SAFE_INTEGER },
     autoContinue: "never",
+    keep,
     estimate: { estimator: "calibrated", ...estimate },
     ...(pins && { pins }),
     ...(redaction && { redaction }),

@@ -6,11 +6,13 @@ import { compactionPart } from "../stages/boundary.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
 import { deepEqual, omitUndefined } from "../text/json.ts";
-import type { Edit } from "../transcript/edit.ts";
+import type { Edit, Handle } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
+import { handleOf } from "../transcript/tool-results.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { foldHistory, isFolded } from "./fold.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
+import { createKeptOutputs } from "./kept-outputs.ts";
 import { enterStep, type LedgerEntry } from "./ledger.ts";
 import { createSessionLog, type SessionLog } from "./log.ts";
 import { createSessionMemory, type PendingMarker, type SessionMemory } from "./memory.ts";
@@ -40,6 +42,8 @@ export interface SessionCore {
   window(): ContextWindow;
   /** Tool results in the window that count against the cutoff, oldest first. */
   countedResults(): CountedResults;
+  /** Outputs that stay whatever goes, oldest first. */
+  heldOutputs(): readonly Handle[];
   /** Takes in what the owner of the transcript changed. */
   take(change: (history: History) => HistoryChange): void;
   /** Puts edits in force and journals them; undefined when messages that they need are gone. */
@@ -91,6 +95,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   const memory = createSessionMemory(options);
   const believed = createBelievedWindow(options, memory, () => meter.overheadTokens());
   const outputLimits = createOutputLimits(options, () => believed.roomTokens());
+  const kept = createKeptOutputs(options, () => believed.roomTokens());
   const countResults = createResultCounter({
     protectedTools: FORK_NO_TRUNCATION_TOOLS,
     pins: options.pins ?? [],
@@ -153,9 +158,25 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   }
 
   function inspectWindow(): void {
-    memory.unbounded = findUnboundedOutputs(window().marked, outputLimits);
+    memory.unbounded = findUnboundedOutputs(window().marked, outputLimits, kept.limitsOf);
+    warnOfLetGo();
     if (memory.idleCompactions > 0 && !isFull()) memory.idleCompactions = 0;
     if (memory.held !== undefined && !isFull() && !hasTooManyMessages()) memory.held = undefined;
+  }
+
+  /** What should be kept and is not: told once for each. */
+  function warnOfLetGo(): void {
+    const isThere = (handle: Handle): boolean => {
+      const messageId = handle.slice(0, handle.lastIndexOf("/"));
+      return history.transcript().some(({ id }) => id === messageId);
+    };
+    const letGo = kept.newlyLetGo(window().marked, isThere);
+    if (letGo.length === 0) return;
+    const outputs = letGo.length === 1 ? "An output" : `${letGo.length} outputs`;
+    log.warn(
+      "kept-let-go",
+      `${outputs} that should be kept would not leave enough of the window: ${letGo.join(", ")}`,
+    );
   }
 
   function isFull(): boolean {
@@ -241,9 +262,17 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
 
     countedResults() {
       const { marked } = window();
-      if (results?.marked !== marked) results = { marked, counted: countResults(marked) };
+      if (results?.marked !== marked) {
+        const held = new Set(kept.held(marked));
+        const counted = countResults(marked).filter(
+          ({ message, partIndex }) => !held.has(handleOf(message, partIndex)),
+        );
+        results = { marked, counted };
+      }
       return results.counted;
     },
+
+    heldOutputs: () => kept.held(window().marked),
 
     take(change) {
       const wasEmpty = history.source().length === 0;

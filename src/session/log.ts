@@ -172,6 +172,7 @@ export type WarningCode =
   | "no-usable-window"
   | "formulas-disagree"
   | "edits-dropped"
+  | "kept-let-go"
   | "message-repeated"
   | "no-messages"
   | "usage-anomaly"

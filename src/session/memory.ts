@@ -6,7 +6,7 @@ import type { LedgerEntry } from "./ledger.ts";
 import type { WarningCode } from "./log.ts";
 import type { ProviderManagement } from "./native-block.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
-import { NOTHING_UNBOUNDED, type UnboundedOutputs } from "./output-limits.ts";
+import type { UnboundedOutputs } from "./output-limits.ts";
 import type { MechanicalPlan } from "./prune.ts";
 import type { RecoveryState } from "./recovery.ts";
 
@@ -85,7 +85,7 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     pausedThroughTurn: -1,
     undoneAt: undefined,
     held: undefined,
-    unbounded: NOTHING_UNBOUNDED,
+    unbounded: new Map(),
     hookStrikes: {},
     worthwhile: undefined,
     spent: new Map(),

@@ -182,7 +182,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
         ladder: recoveryOptions(core),
       }),
     native: readNativeView(core),
-    unboundedOutputs: isSpent("bound-outputs") ? [] : memory.unbounded.handles,
+    unboundedOutputs: isSpent("bound-outputs") ? [] : [...memory.unbounded.keys()],
     marker: memory.pendingMarker,
     markerOwner: memory.owner,
     resultsToSummarize: resultsToSummarize(core),
@@ -304,6 +304,7 @@ function recoveryOptions(core: SessionCore): Omit<RecoveryRequest, "limitTokens"
     model: canAsk ? "available" : "not-available",
     representation: options.representation,
     redaction: options.redaction,
+    keep: core.heldOutputs(),
     ...omitUndefined({ pins: options.pins, outputMaxChars: core.outputLimits.one()?.maxBytes || undefined }),
   };
 }

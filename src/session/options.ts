@@ -51,6 +51,7 @@ import {
 import type { SpillStore } from "../tool-output/spill.ts";
 import { MODEL_RULE, type ModelRef } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
+import { PER_TOOL_RULE, type ToolPolicies } from "./kept-outputs.ts";
 import type { SessionEvent } from "./log.ts";
 import { SUMMARY_PRICES_SHAPE, type SummaryPrices } from "./metered-summarizer.ts";
 import { PRUNE_RULE, type ResolvedPrune, resolvePrune, type SessionPruneOptions } from "./prune.ts";
@@ -109,6 +110,8 @@ export interface SessionOptions {
   readonly expectedTurns?: number;
   /** Limits of a tool output as it comes in, over the defaults; 0 turns one off, `off` all of them. */
   readonly toolOutput?: Partial<ToolOutputLimits> | "off";
+  /** What single tools want otherwise, by name: `{ maxChars }` bounds their outputs, `{ keep: "always" }` keeps them before the model word for word. @default none */
+  readonly perTool?: ToolPolicies;
   /** How tokens are estimated where the provider has not counted them. @default calibrated; documented: documented */
   readonly estimator?: TokenEstimator;
   /** Characters of the system prompt, where that is no message. @default 0 */
@@ -158,6 +161,8 @@ export interface ResolvedSessionOptions
   readonly outputLimits: ToolOutputLimits | undefined;
   /** Undefined when nothing is pruned. */
   readonly pruning: ResolvedPrune | undefined;
+  /** Tools whose outputs stay whatever goes. */
+  readonly keptTools: readonly string[];
 }
 
 /** The options completed with the defaults of their profile; throws one error that lists every problem, of the ports too. */
@@ -185,6 +190,7 @@ export function readSessionOptions(options: SessionOptions, ports?: unknown): Re
     tail: given.tailTokens ?? (isKeepGiven ? "as-settings" : undefined),
     outputLimits: toolOutput === "off" ? undefined : completeToolOutputLimits(toolOutput),
     pruning: prune === "off" ? undefined : resolvePrune(prune, profile),
+    keptTools: keptToolsOf(known),
   };
 }
 
@@ -195,6 +201,13 @@ function onlyGiven(options: SessionOptions): SessionOptions {
     isObject(value) ? omitUndefined(value) : value,
   ]);
   return Object.fromEntries(set);
+}
+
+/** The document protects from pruning alone; everybody else who names a tool means that its outputs stay. */
+function keptToolsOf({ profile, perTool = {}, prune }: SessionOptions): readonly string[] {
+  const kept = Object.keys(perTool).filter((tool) => perTool[tool]?.keep === "always");
+  const isAlike = profile !== "documented" && typeof prune === "object";
+  return [...kept, ...((isAlike ? prune.protectedTools : undefined) ?? [])];
 }
 
 type Defaulted =
@@ -290,6 +303,7 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   cache: CACHE_PROFILE_RULE,
   expectedTurns: numberFrom(1),
   toolOutput: either(oneOf("off"), objectOf(TOOL_OUTPUT_LIMIT_SHAPE)),
+  perTool: PER_TOOL_RULE,
   estimator: either(oneOf("documented", "calibrated"), callback),
   systemChars: numberFrom(0),
   toolsChars: numberFrom(0),

@@ -5,10 +5,15 @@ import type { Handle } from "../transcript/edit.ts";
 import { isAnswer, reachesModel, type Transcript } from "../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
+import type { KeptOutputs } from "./kept-outputs.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
 
 /** Outputs longer than the limits that the model has not answered yet: only these can be bounded at no cost. */
-export function findUnboundedOutputs(marked: Transcript, { each }: OutputLimits): UnboundedOutputs {
+export function findUnboundedOutputs(
+  marked: Transcript,
+  { each }: OutputLimits,
+  limitsOf: KeptOutputs["limitsOf"],
+): UnboundedOutputs {
   const outputs: { readonly handle: Handle; readonly part: ToolPart }[] = [];
   const newest = Math.max(0, marked.findLastIndex(isAnswer));
   for (const message of marked.slice(newest)) {
@@ -17,20 +22,20 @@ export function findUnboundedOutputs(marked: Transcript, { each }: OutputLimits)
         outputs.push({ handle: handleOf(message, partIndex), part });
     }
   }
-  const limits = each(outputs.map(({ part }) => outcomeText(part.outcome).length));
-  if (limits === undefined) return NOTHING_UNBOUNDED;
-  const handles = outputs.filter(({ part }) => isUnbounded(part, limits)).map(({ handle }) => handle);
-  return { handles, limits };
+  const own = outputs.map(({ part }) => limitsOf(part.tool));
+  const common = outputs.filter((_, index) => own[index] === "as-others");
+  const commonLimits = each(common.map(({ part }) => outcomeText(part.outcome).length));
+  const found = new Map<Handle, ToolOutputLimits>();
+  for (const [index, { handle, part }] of outputs.entries()) {
+    const given = own[index];
+    const limits = given === "as-others" ? commonLimits : given;
+    if (limits !== undefined && isUnbounded(part, limits)) found.set(handle, limits);
+  }
+  return found;
 }
 
 /** The outputs to bound, and to what. */
-export interface UnboundedOutputs {
-  readonly handles: readonly Handle[];
-  readonly limits?: ToolOutputLimits;
-}
-
-/** When nothing came in that is too long. */
-export const NOTHING_UNBOUNDED: UnboundedOutputs = { handles: [] };
+export type UnboundedOutputs = ReadonlyMap<Handle, ToolOutputLimits>;
 
 const measuredSizes = new WeakMap<ToolPart, TextSize>();
 

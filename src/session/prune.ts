@@ -11,7 +11,7 @@ import { PRUNE_SHAPE, type PruneOptions, prune } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
 import { check, numberFrom, oneOf, type Rule, rule, type Shape } from "../text/check.ts";
 import { omitUndefined } from "../text/json.ts";
-import { applyEdits, type Edit } from "../transcript/edit.ts";
+import { applyEdits, type Edit, type Handle } from "../transcript/edit.ts";
 import {
   charsOf,
   estimateMessageTokens,
@@ -153,8 +153,9 @@ function isSuperseded({ stage }: Edit): boolean {
 }
 
 /** The edits without those that would hide or change something pinned. */
-export function withoutPinned({ options, history }: PinnedSession, edits: readonly Edit[]): readonly Edit[] {
-  const { pins = [] } = options;
+export function withoutPinned(session: PinnedSession, edits: readonly Edit[]): readonly Edit[] {
+  const { options, history } = session;
+  const pins = pinsWithHeld(options.pins, session.heldOutputs()) ?? [];
   if (pins.length === 0) return edits;
   const isPinned = createPinGuard(pins);
   return edits.filter((edit) => {
@@ -166,13 +167,28 @@ export function withoutPinned({ options, history }: PinnedSession, edits: readon
   });
 }
 
+/** The pins, and the outputs that stay like them. */
+export function pinsWithHeld(
+  pins: readonly Pin[] | undefined,
+  held: readonly Handle[],
+): readonly Pin[] | undefined {
+  return held.length === 0 ? pins : [...(pins ?? []), ...held.map((handle) => ({ handle }))];
+}
+
 interface PinnedSession {
+  heldOutputs(): readonly Handle[];
   readonly options: { readonly pins?: readonly Pin[] };
   readonly history: { find(id: MessageId): Message | undefined };
 }
 
 /** How old work leaves the window without a model. */
 export interface SessionPruneOptions extends PruneOptions {
+  /**
+   * Tools whose results stay: those named here against everything, as `perTool: { name: { keep: "always" } }` says it;
+   * those of the default against pruning. Upper and lower case are the same.
+   * @default skill, ask_user_questions, question, against pruning alone; documented: skill, and against pruning alone
+   */
+  readonly protectedTools?: readonly string[];
   /**
    * `lines`: what is most likely needed next stays, by line; with `protectTokens` so much of the newest outputs stays whole,
    * whatever their number. `clear`: old outputs are cleared as `prune` does it; the default where `protectTokens` or

@@ -24,7 +24,7 @@ import { fitsModel, holdAfter } from "./hold.ts";
 import type { ToolSummaryEnd } from "./log.ts";
 import { isShadowBatch } from "./native-block.ts";
 import { keepShadowEdits, useShadowEdits } from "./native-shadow.ts";
-import { withoutPinned } from "./prune.ts";
+import { pinsWithHeld, withoutPinned } from "./prune.ts";
 import { afterStep } from "./recovery.ts";
 import { isOfCompaction } from "./window.ts";
 
@@ -142,7 +142,6 @@ async function boundOutputs(
 ): Promise<readonly Edit[]> {
   const wanted = new Set(handles);
   const { redaction, redactOutputs } = options;
-  const { limits } = memory.unbounded;
   const recallTool = recallToolOf(options);
   const redact = redaction !== "off" && redactOutputs === "on" ? redaction : undefined;
   const edits: Edit[] = [];
@@ -151,6 +150,7 @@ async function boundOutputs(
       const partHandle = handleOf(message, partIndex);
       if (part.type !== "tool" || !wanted.has(partHandle) || signal.aborted) continue;
       const text = outcomeText(part.outcome);
+      const limits = memory.unbounded.get(partHandle);
       const bounded = await boundToolOutput(text, {
         signal,
         ...omitUndefined({ limits, store: ports.spills, redact, recallTool }),
@@ -198,7 +198,7 @@ async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Pro
         ...memory.settings,
         profile: options.profile,
         ...(redaction !== "off" && { redact: redaction }),
-        ...omitUndefined({ pins, model: summarizer?.model }),
+        ...omitUndefined({ pins: pinsWithHeld(pins, core.heldOutputs()), model: summarizer?.model }),
       },
       summarizer: ports.summarizer,
       clock: ports.clock,
@@ -257,6 +257,7 @@ async function runCompaction(
     profile: options.profile,
     estimate: meter.options(),
     redaction: options.redaction,
+    keep: core.heldOutputs(),
     ...omitUndefined({ model: memory.model, summarizer: options.summarizer }),
     ...omitUndefined({ pins: options.pins, autoContinue: options.autoContinue, tailTokens: options.tail }),
     ...omitUndefined({ compactAt: options.compactAt }),

@@ -1,6 +1,13 @@
-import { type Edit, hideMessage, type Position } from "../../transcript/edit.ts";
-import { isVisibleToModel, type Message, type Transcript, textOf } from "../../transcript/message.ts";
+import { type Edit, hideMessage, hidePart, type Position } from "../../transcript/edit.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  reachesModel,
+  type Transcript,
+  textOf,
+} from "../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
+import { handleOf } from "../../transcript/tool-results.ts";
 import { renderFacts, shownPins } from "../summary/facts.ts";
 import { summaryMessage } from "../summary/message.ts";
 import { handlesInPlace, pinText } from "../summary/pins.ts";
@@ -39,6 +46,7 @@ export function compactionEdits(plan: CompactionPlan, result: SummaryResult): re
   });
   return [
     ...hideEdits(plan),
+    ...heldEdits(plan),
     ...(isPivot ? markerEdits(plan, before) : []),
     insertMessage(summary, markerId ?? before),
     ...(isPivot ? [] : recentEdits(plan)),
@@ -97,6 +105,20 @@ function hideEdits({ transcript, foldedIds }: CompactionPlan): readonly Edit[] {
     .map((message) => hideMessage(message, { stage: STAGE, reason: "summarized" }));
 }
 
+/** Of a message that stays for an output in it the rest goes; reasoning that a provider may ask for stays with the call. */
+function heldEdits({ transcript, heldIds, keep }: CompactionPlan): readonly Edit[] {
+  const [held, kept] = [new Set(heldIds), new Set(keep)];
+  return transcript
+    .filter((message) => held.has(message.id))
+    .flatMap((message) =>
+      message.parts.flatMap((part, partIndex) =>
+        kept.has(handleOf(message, partIndex)) || part.type === "reasoning" || !reachesModel(part)
+          ? []
+          : [hidePart({ message, partIndex, part }, { stage: STAGE, reason: "summarized" })],
+      ),
+    );
+}
+
 function markerEdits(plan: CompactionPlan, before: Position): readonly Edit[] {
   const { pendingMarkerId, transcript, ids, firstKeptId } = plan;
   const pending = transcript.find((message) => message.id === pendingMarkerId);
@@ -126,6 +148,7 @@ function recentEdits({
   toolCallCutoff,
   ids,
   facts,
+  keep,
   redaction,
 }: CompactionPlan): readonly Edit[] {
   const kept = new Set(keptIds);
@@ -135,7 +158,7 @@ function recentEdits({
     {
       digestAfter: ids.summary,
       digestId: ids.digest,
-      keepHandles: facts.pins.flatMap(({ handle }) => (handle === undefined ? [] : [handle])),
+      keepHandles: [...keep, ...facts.pins.flatMap(({ handle }) => (handle === undefined ? [] : [handle]))],
       redaction,
     },
   );
@@ -199,6 +222,8 @@ export function missingContent(
   const left = plan.facts.pins.filter(({ handle = "" }) => plan.pinsInPlace.includes(handle));
   for (const pin of left)
     if (!inPlace.has(pin.handle ?? "") && !summaryText.includes(pinText(pin))) missing.push("a pin");
+  const keep = plan.keep.map((handle) => ({ handle, text: "" }));
+  if (handlesInPlace(keep, shown).length < keep.length) missing.push("a kept output");
   for (const text of shownPins(plan.facts, pinsPlace(plan, pinsShare)))
     if (!summaryText.includes(text)) missing.push("a pin");
   return missing;

@@ -11,6 +11,7 @@ import {
   type MessageId,
   type Transcript,
 } from "../../transcript/message.ts";
+import { handleOf } from "../../transcript/tool-results.ts";
 import { checkCompactionInput } from "../ports/option-rules.ts";
 import type { SummarizerModel, SummaryRequest } from "../ports/summarizer.ts";
 import { collectFacts, type FactsBudget, factsBudget } from "../summary/facts.ts";
@@ -43,6 +44,7 @@ import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
 import {
   type ConversationSplit,
   isBareMarker,
+  isCompactionLeftover,
   isFinished,
   isUnanswered,
   type KeepInput,
@@ -61,11 +63,12 @@ import {
  */
 export function planCompaction(input: CompactionInput): CompactionPlan | NothingToCompact {
   checkCompactionInput(input);
-  const { transcript, trigger, representation = "pivot", redaction = {} } = input;
+  const { transcript, trigger, representation = "pivot", redaction = {}, keep = [] } = input;
   // Messages are estimated like the whole context: by the tokens of the model that reads them.
   const { model, family = model && tokenFamilyOf(model.id) } = input.estimate ?? {};
   const estimate = { ...input.estimate, ...(family && { family }) };
   const window = readWindow(transcript);
+  const kept = new Set(keep);
   const tokensBefore = contextTokens(window.shown, estimate);
   const overheadTokens = contextTokens(window.system, estimate);
   const nothing = (reason: NothingToCompact["reason"]): NothingToCompact => ({
@@ -80,6 +83,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     keep: keepAmount({ ...input, representation, overheadTokens }),
     forced: trigger === "threshold" ? "as-needed" : "forced",
     estimate,
+    isHeld: (message) => message.parts.some((_, index) => kept.has(handleOf(message, index))),
   });
   if (split.folded.every(isCompactionLeftover)) return nothing("nothing-old");
   const tokensOf = (messages: Transcript): number =>
@@ -122,6 +126,8 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     representation,
     foldedIds,
     keptIds,
+    keep,
+    heldIds: split.held.map((message) => message.id),
     ...omitUndefined({ firstKeptId: keptIds[0], pendingMarkerId: pendingMarker?.id, lastRequest }),
     splitTurn: split.turnPrefix.length > 0 ? "split" : "whole",
     ids: insertedIds(transcript, foldedIds),
@@ -177,11 +183,6 @@ export function contextTokens(shown: Transcript, estimate: CompactionPlan["estim
 /** Folding less than this can never bring the context, without the overhead, down to nine tenths. */
 const MIN_GAIN_SHARE = 0.1;
 
-/** True for what an earlier compaction or tool summary inserted: folding that alone would only repeat it. */
-function isCompactionLeftover({ metadata }: Message): boolean {
-  return metadata?.kind === "tool_summary" || metadata?.kind === "continue";
-}
-
 function lastRequestOf(conversation: Transcript, { kept }: ConversationSplit): LastRequest | undefined {
   const message = conversation[lastRequestIndex(conversation)];
   if (message === undefined) return undefined;
@@ -216,6 +217,8 @@ export interface CompactionInput extends Partial<Omit<KeepInput, "overheadTokens
    * @default those of the last compaction
    */
   readonly pins?: readonly Pin[];
+  /** Tool outputs that stay as they are, each with its call, whatever else is folded. @default none */
+  readonly keep?: readonly Handle[];
   /** How tokens are counted; usage is never used, since it describes a context that is going away. @default characters / 4 */
   readonly estimate?: Omit<ContextEstimateOptions, "epochStartIndex">;
   /** How secrets are found in what goes to the summarizer and into the summary. @default on */
@@ -247,6 +250,10 @@ export interface CompactionPlan {
   readonly foldedIds: readonly MessageId[];
   /** What stays word for word, oldest first. */
   readonly keptIds: readonly MessageId[];
+  /** Outputs that stay as they are. */
+  readonly keep: readonly Handle[];
+  /** The kept messages of which only such outputs stay. */
+  readonly heldIds: readonly MessageId[];
   readonly firstKeptId?: MessageId;
   readonly splitTurn: "split" | "whole";
   readonly pendingMarkerId?: MessageId;

@@ -62,6 +62,11 @@ export function isBareMarker(message: Message): boolean {
   );
 }
 
+/** True for what an earlier compaction or tool summary inserted: folding that alone would only repeat it. */
+export function isCompactionLeftover({ metadata }: Message): boolean {
+  return metadata?.kind === "tool_summary" || metadata?.kind === "continue";
+}
+
 /** What the user typed in a message, word for word; empty for whatever a program wrote in the user's name. */
 export function typedText(message: Message): string {
   if (message.role !== "user" || isSummary(message) || isBareMarker(message)) return "";
@@ -139,6 +144,8 @@ function isInUsersRole(message: Message): boolean {
 export interface ConversationSplit {
   readonly folded: Transcript;
   readonly kept: Transcript;
+  /** Those of the kept that would have been folded, but for a part of them that stays. */
+  readonly held: Transcript;
   /** The beginning of the turn in which the cut falls; empty when it falls between turns. */
   readonly turnPrefix: Transcript;
 }
@@ -158,10 +165,16 @@ export function splitConversation(conversation: Transcript, options: SplitOption
   if (isUnanswered(conversation)) cut = Math.min(cut, request);
   // A request whose answer is partly kept stays a message of its own, before the rest of the answer.
   const isRequestKept = request !== -1 && request < cut && cut < conversation.length;
+  const older = conversation.slice(0, cut);
+  const held = older.filter((message, index) => index !== request && options.isHeld?.(message));
+  const stays = new Set([...held, ...(isRequestKept ? [conversation[request] as Message] : [])]);
   return {
-    folded: conversation.slice(0, cut).filter((_, index) => !isRequestKept || index !== request),
-    kept: [...(isRequestKept ? [conversation[request] as Message] : []), ...conversation.slice(cut)],
-    turnPrefix: turnPrefix(conversation, cut, isRequestKept ? request : -1),
+    folded: older.filter((message) => !stays.has(message)),
+    kept: [...older.filter((message) => stays.has(message)), ...conversation.slice(cut)],
+    held,
+    turnPrefix: turnPrefix(conversation, cut, isRequestKept ? request : -1).filter(
+      (message) => !held.includes(message),
+    ),
   };
 }
 
@@ -170,6 +183,8 @@ interface SplitOptions {
   /** `forced`: cut even when everything fits. */
   readonly forced: "forced" | "as-needed";
   readonly estimate?: MessageEstimateOptions;
+  /** Something in this message stays whatever goes. */
+  readonly isHeld?: (message: Message) => boolean;
 }
 
 /** How much of the newest part stays. */

@@ -77,6 +77,7 @@ export const checkCompactionInput: (input: unknown) => void = optionsCheck({
   compactAt: COMPACT_AT_RULE,
   summarizer: SUMMARIZER_RULE,
   pins: PINS_RULE,
+  keep: listOf(text),
   estimate: rule("options of estimateContextTokens", isObject),
   redaction: REDACTION_RULE,
   autoContinue: oneOf("as-needed", "never"),
