@@ -147,6 +147,8 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "not-persisted": "`onCompact` of the middleware threw",
   "request-not-edited":
     "what the middleware wanted to send breaks a rule of the providers: the messages go out as they came",
+  "other-conversation":
+    "a request to a model of `carryover()` has nothing in common with its conversation, and was sent as it came; told once",
 };
 
 const REASONS = `### Why nothing is done

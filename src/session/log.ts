@@ -178,7 +178,8 @@ export type WarningCode =
   | "usage-anomaly"
   | "hook-failed"
   | "not-persisted"
-  | "request-not-edited";
+  | "request-not-edited"
+  | "other-conversation";
 
 /** After this many compactions in a row without gain the session gives up. */
 export const MAX_IDLE_COMPACTIONS = 2;

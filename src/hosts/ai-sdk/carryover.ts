@@ -35,6 +35,8 @@ import { createConversation, createPrepareStep, type PrepareStep } from "./conve
 import { asCallable, knownLimits, type LanguageModelLike, type ModelCall } from "./language-model.ts";
 import { type LanguageModelObject, resolveModel } from "./model-by-name.ts";
 import { createRecallTool, type RecallInput, recallToolIn } from "./recall-tool.ts";
+import { createRequestRecognizer } from "./recognize-request.ts";
+import { serveOthers } from "./serve-others.ts";
 import { modelRef, readSummarizer, type SummarizerOption, summarizerRule } from "./summarizer.ts";
 import { type CarryoverTelemetry, traceSummarizer } from "./telemetry.ts";
 import { wrapModel } from "./wrap-model.ts";
@@ -99,6 +101,12 @@ function sharedOptions({ restore: _, store, ...shared }: CarryoverOptions): Carr
   return store?.spills === undefined ? shared : { ...shared, store: { spills: store.spills } };
 }
 
+/** The same for a conversation that nobody has asked for: what it uses is told, and nothing else. */
+function unlistened(options: CarryoverOptions): CarryoverOptions {
+  const { onCompact: _, onEvent: __, ...rest } = sharedOptions(options);
+  return rest;
+}
+
 /**
  * Compacts messages without a session, such as for a button in a route that forgets everything between two requests. The
  * model writes the summary and says how large the window is; without one the summary is made mechanically.
@@ -128,8 +136,9 @@ function converse(
   let headers: ModelCall["headers"];
   let recallTool: string | undefined;
   let isEdited = false;
+  let isOtherTold = false;
   const usageListeners = new Set<(used: SummaryUsage) => void>();
-  const emit = (event: SessionEvent): void => options.onEvent?.(event, id);
+  const emit = (event: SessionEvent): void => callListener(() => options.onEvent?.(event, id));
   const warn = (code: WarningCode, message: string): void => emit({ type: "warning", code, message });
   const { session, clock } = openSession(base, options, {
     headers: () => headers,
@@ -143,11 +152,16 @@ function converse(
 
   function tellUsage({ type: _, ...usage }: Extract<SessionEvent, { type: "summary_usage" }>): void {
     for (const listen of usageListeners) listen(usage);
-    try {
-      options.onUsage?.(usage, id);
-    } catch {
-      // What a listener throws is not the conversation's concern.
-    }
+    callListener(() => options.onUsage?.(usage, id));
+  }
+
+  function tellOfOther(): void {
+    if (isOtherTold) return;
+    isOtherTold = true;
+    warn(
+      "other-conversation",
+      "A request has nothing in common with this conversation and was sent as it came. Sub-agents and titles take for(id).",
+    );
   }
 
   async function persist(): Promise<void> {
@@ -170,13 +184,21 @@ function converse(
     onPrepared: persist,
     onWarning: warn,
   });
-  const model = wrapModel(asCallable(base ?? NO_MODEL), {
+  const called = asCallable(base ?? NO_MODEL);
+  const own = wrapModel(called, {
     session,
     conversation,
     onCall(call) {
       headers = call.headers;
       recallTool = recallToolIn(call.tools);
     },
+  });
+  const recognizer = createRequestRecognizer(conversation.currentWire);
+  const model = serveOthers(own, called, {
+    recognizer,
+    limitTokens: () => session.status().limitTokens ?? Number.POSITIVE_INFINITY,
+    openOther: () => asCallable(converse(base, unlistened(options), id).model),
+    onOther: tellOfOther,
   });
   return {
     model: model as unknown as LanguageModelLike,
@@ -185,9 +207,17 @@ function converse(
     session,
     compact(messages, given = {}) {
       throwProblems(check(COMPACT_NOW_SHAPE, given));
+      if (Array.isArray(messages)) recognizer.isOwn({ prompt: messages as unknown as AiSdkWire });
       return compactConversation({ session, conversation, usageListeners }, messages, given.signal);
     },
   };
+}
+
+/** What a listener throws is not the conversation's concern. */
+function callListener(call: () => void): void {
+  try {
+    call();
+  } catch {}
 }
 
 function withoutSystem(wire: AiSdkWire): readonly ModelMessage[] {

@@ -35,6 +35,28 @@ export function asCallable(model: LanguageModelLike): CallableModel {
   return model as unknown as CallableModel;
 }
 
+/** A model that is called in another way and says of itself what this one says, at any time. */
+export function likeModel(
+  model: CallableModel,
+  calls: Pick<CallableModel, "doGenerate" | "doStream">,
+): CallableModel {
+  return {
+    get specificationVersion() {
+      return model.specificationVersion;
+    },
+    get provider() {
+      return model.provider;
+    },
+    get modelId() {
+      return model.modelId;
+    },
+    get supportedUrls() {
+      return model.supportedUrls;
+    },
+    ...calls,
+  };
+}
+
 /** A summarizer that asks a model of the AI SDK, without tools; streamed, so that a stalled answer is noticed. */
 export function createModelSummarizer(
   model: LanguageModelLike,

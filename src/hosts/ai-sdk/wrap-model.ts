@@ -9,7 +9,7 @@ import {
   isEmptyContent,
   isSilent,
 } from "./conversation.ts";
-import type { CallableModel, ModelCall } from "./language-model.ts";
+import { type CallableModel, likeModel, type ModelCall } from "./language-model.ts";
 import { createManagementReader } from "./provider-management.ts";
 
 /** The model with a session in front of it: sends the session's window, and tries again where the session knows how. */
@@ -85,16 +85,10 @@ export function wrapModel(
     }
   }
 
-  return {
-    specificationVersion: base.specificationVersion,
-    provider: base.provider,
-    modelId: base.modelId,
-    get supportedUrls() {
-      return base.supportedUrls;
-    },
+  return likeModel(base, {
     doGenerate: (call) => send(call, generate),
     doStream: (call) => send(call, stream),
-  };
+  });
 }
 
 interface WrapOptions {
