@@ -109,6 +109,7 @@ export function createFakeAgent({ directory, options, tools = {}, results }: Fak
       }),
       isForbidden: ({ sessionId }) => within(sessionId, () => false),
       limitChild: ({ childSessionId }) => within(childSessionId, () => undefined),
+      hasTool: async () => true,
       setNote: (id) => within(id, () => undefined),
       newMessageId: (from) => (from === undefined ? newId("message") : `message ${from.key} ${from.atMs}`),
       prompt: async ({ sessionId, messageId, text, from, note, turn, reply }) => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -181,8 +181,12 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     await library().session("chat").journal.append("hello");
     await library().records("an-app").put({ id: "mine", value: 1, expected: "missing" });
     await library().spills.put("nobody's");
+    const { root } = pluginFolders({ store: undefined, env: process.env });
+    mkdirSync(root, { recursive: true });
+    for (const log of ["plugin.log", "plugin.log.old"]) writeFileSync(join(root, log), "Fork 1 (a title)");
     expect(await purge("--all", "--yes")).toBe(0);
     expect(stderr).toBe("");
+    for (const log of ["plugin.log", "plugin.log.old"]) expect(existsSync(join(root, log))).toBe(false);
     for (const table of ["journals", "journal_entries", "spills", "spill_claims", "records"])
       expect([table, await count(table)]).toEqual([table, 0]);
   });

@@ -55,12 +55,7 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
   ];
   addRecords(draft, await Promise.all(recordFolders.map((folder) => readRecords(folder, draft))));
   await addLogs(draft, folders.journal);
-  const single = [LOADED_FILE, LOG_FILE, `${LOG_FILE}.old`];
-  draft.leftovers.push(
-    ...(await filesIn(folders.root)).filter(
-      ({ path }) => single.includes(basename(path)) || NOTICES_FILE.test(basename(path)),
-    ),
-  );
+  draft.leftovers.push(...(await readHomeFiles(folders)));
   const contents = [
     ...(await contentsIn(folders.spill, "spill")),
     ...(await contentsIn(folders.views, "view")),
@@ -73,6 +68,26 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
     draft.leftovers.push(...(await inventoryOf(await handedFiles(handoffFolder(process.env)))));
   }
   return finishInventory(draft, contents);
+}
+
+/** What the plugin writes to its folder wherever else it keeps the rest: its log, its notices, and that it was loaded. */
+export async function readHomeFiles({ root }: PluginFolders): Promise<readonly InventoryFile[]> {
+  const single = [LOADED_FILE, LOG_FILE, `${LOG_FILE}.old`];
+  if (existsSync(root) && !isRealFolder(root)) return [];
+  return (await filesIn(root)).filter(
+    ({ path }) => single.includes(basename(path)) || NOTICES_FILE.test(basename(path)),
+  );
+}
+
+/** Deletes them, and the folder where nothing else is in it. */
+export async function purgeHomeFiles(
+  files: readonly InventoryFile[],
+): Promise<Pick<Purged, "files" | "bytes" | "problems">> {
+  const done: Tally = { files: 0, bytes: 0, problems: [] };
+  for (const file of files) removeFile(file, done);
+  for (const folder of new Set(files.map(({ path }) => dirname(path))))
+    await rmdir(folder).catch(() => undefined);
+  return done;
 }
 
 interface InventoryRequest {

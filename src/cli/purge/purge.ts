@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { formatSpan } from "../../fork/life/end.ts";
@@ -15,7 +16,7 @@ import {
   terminalText,
 } from "../terminal/output.ts";
 import { openPurgeDatabase, purgeDatabase, readDatabaseInventory } from "./database.ts";
-import { purgeFolders, readFolderInventory } from "./folders.ts";
+import { purgeFolders, purgeHomeFiles, readFolderInventory, readHomeFiles } from "./folders.ts";
 import type { Inventory } from "./inventory.ts";
 import {
   filesOfPlan,
@@ -72,17 +73,33 @@ interface PurgeFlags {
 async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
   const store = await findStoreOption(flags.store);
   if (store === undefined || !isDatabase(store)) return purgePlace(await folderPlace(flags), flags);
+  const folders = await findPluginFolders(undefined);
   const stores = openPurgeDatabase(store);
   try {
     await purgePlace(
       {
         name: "database",
         place: DATABASE_LABEL,
-        note: `It is shared by all who use it. Files from before: carryover purge --store ${(await findPluginFolders(undefined)).root}`,
+        note: `It is shared by all who use it. Files from before: carryover purge --store ${folders.root}`,
         unit: "item",
         now: stores.now,
-        read: () => readDatabaseInventory(stores),
-        remove: (plan, { request, signal }) => purgeDatabase(stores, { plan, request, signal }),
+        async read() {
+          const inventory = await readDatabaseInventory(stores);
+          return { ...inventory, leftovers: [...inventory.leftovers, ...(await readHomeFiles(folders))] };
+        },
+        async remove(plan, { request, signal }) {
+          const purged = await purgeDatabase(stores, { plan, request, signal });
+          if (purged.status === "stopped") return purged;
+          const here = await purgeHomeFiles(
+            plan.leftovers.filter(({ path }) => dirname(path) === folders.root),
+          );
+          return {
+            ...purged,
+            files: purged.files + here.files,
+            bytes: purged.bytes + here.bytes,
+            problems: [...purged.problems, ...here.problems],
+          };
+        },
       },
       flags,
     );

@@ -4,11 +4,12 @@ import { asObject, asString, type UnknownObject } from "../../text/json.ts";
 import type { ToolContext } from "./hooks.ts";
 import { limitRules, matches, type PermissionRule } from "./permissions.ts";
 import { failureOf, type HostCalls, sessionPath } from "./sessions.ts";
+import { readSession } from "./signals.ts";
 
 /** Makes the sessions of children, with rules under which they may do at most what the host's own `task` would let them, and what their parent may. */
 export function createChildSessions(
   calls: HostCalls,
-): Pick<HostSessions, "createChild" | "limitChild" | "isForbidden"> {
+): Pick<HostSessions, "createChild" | "limitChild" | "isForbidden" | "hasTool"> {
   return {
     async createChild(child) {
       const facts = await readFacts(calls, child);
@@ -40,6 +41,18 @@ export function createChildSessions(
       const permission = added.map(declared);
       const answer = await calls.call("PATCH", sessionPath(childSessionId), { permission });
       return answer.status === "failed" ? failureOf(answer) : { status: "ok", value: undefined };
+    },
+    async hasTool(sessionId, tool) {
+      const session = await calls.call("GET", sessionPath(sessionId));
+      const facts = session.status === "ok" ? readSession(asObject(session.body)) : undefined;
+      if (facts === undefined || session.status === "failed") return true;
+      const listed = await calls.call("GET", "/agent");
+      const agents = listed.status === "ok" && Array.isArray(listed.body) ? listed.body.map(asObject) : [];
+      const own = agents.find(({ name }) => name === facts.agent)?.permission;
+      const rules = [...rulesIn(own), ...rulesIn(asObject(session.body).permission)];
+      // OpenCode leaves a tool out when the last rule about it denies everything.
+      const last = rules.findLast((rule) => matches(tool, rule.permission));
+      return !(last?.action === "deny" && last.pattern === "*");
     },
     async isForbidden({ sessionId, tool }) {
       const session = await calls.call("GET", sessionPath(sessionId));

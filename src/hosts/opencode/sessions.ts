@@ -17,7 +17,7 @@ import { readError, readSession } from "./signals.ts";
 export function createSessions(
   calls: HostCalls,
   now: () => number = Date.now,
-): Omit<HostSessions, "createChild" | "limitChild" | "isForbidden"> {
+): Omit<HostSessions, "createChild" | "limitChild" | "isForbidden" | "hasTool"> {
   /** Calls a route and reads its answer. */
   async function ask<Value>(path: string, read: (body: unknown) => Value): Promise<HostValue<Value>> {
     const answer = await calls.call("GET", path);

@@ -1,6 +1,6 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import type { HostSessions, HostValue, ToolCall } from "../../plugin/host/agent-host.ts";
-import type { HostAgent, StartAnswer } from "../../plugin/host/agents.ts";
+import type { AskingAgent, HostAgent, StartAnswer } from "../../plugin/host/agents.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { matches } from "../opencode/permissions.ts";
 import { listedIn, type SetupContext } from "./abilities.ts";
@@ -72,7 +72,7 @@ export function createChildSessions(setup: ChildSessionsSetup): ChildSessions {
     async mayStart(caller, agent) {
       const rules = await rulesOf(caller);
       if (rules === undefined) return { status: "refused", reason: "The host did not say what is allowed." };
-      const action = isNamed(rules, "fork") ? "fork" : "subagent";
+      const action = actionToStart(rules);
       const effect = effectOf(rules, action, agent);
       if (effect === "allow") return { status: "allowed" };
       const reason =
@@ -81,9 +81,17 @@ export function createChildSessions(setup: ChildSessionsSetup): ChildSessions {
           : `A rule of the user wants to be asked first (permission ${action}), and a plugin cannot ask here. The user can allow it: permissions, ${action}, "${agent}": "allow".`;
       return { status: "refused", reason };
     },
-    async agents() {
+    async agents({ agent: asking }) {
       const listed = await ask(async () => listedIn(await context.agent.list()));
-      return listed.status === "failed" ? listed : { status: "ok", value: listed.value.map(readAgent) };
+      if (listed.status === "failed") return listed;
+      const own = listed.value.find(({ id }) => id === asking);
+      const rules = listedIn(own?.permissions).map(readRule);
+      const action = actionToStart(rules);
+      const value = listed.value.map((each) => {
+        const found = readAgent(each);
+        return effectOf(rules, action, found.name) === "deny" ? { ...found, isDenied: true as const } : found;
+      });
+      return { status: "ok", value };
     },
   };
 }
@@ -98,7 +106,7 @@ interface ChildSessionsSetup {
 interface ChildSessions extends Pick<HostSessions, "createChild" | "limitChild" | "isForbidden"> {
   /** Whether an agent may start a sub-agent, or speak to one, by the rules about `subagent`, or about `fork` where there are any. */
   mayStart(caller: string, agent: string): Promise<StartAnswer>;
-  agents(): Promise<HostValue<readonly HostAgent[]>>;
+  agents(asking: AskingAgent): Promise<HostValue<readonly HostAgent[]>>;
 }
 
 /** A rule of OpenCode 2. Of all that fit an action and what it is about, the last decides; where none fits, a person is asked. */
@@ -115,6 +123,11 @@ function readRule({ action, resource, effect }: UnknownObject): HostRule {
 function effectOf(rules: readonly HostRule[], action: string, resource: string): string {
   const last = rules.findLast((rule) => matches(action, rule.action) && matches(resource, rule.resource));
   return last?.effect ?? "ask";
+}
+
+/** A fork is a sub-agent, unless a rule speaks of forks. */
+function actionToStart(rules: readonly HostRule[]): string {
+  return isNamed(rules, "fork") ? "fork" : "subagent";
 }
 
 function isNamed(rules: readonly HostRule[], action: string): boolean {

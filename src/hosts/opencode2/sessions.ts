@@ -22,6 +22,7 @@ export function createSessions(setup: SessionsSetup): Sessions {
   const running = createLruMap<string, SessionStatus>(MAX_SESSIONS);
   const asks = createLruMap<string, string>(MAX_SESSIONS);
   const refusing = new Set<string>();
+  const offered = createLruMap<string, ReadonlySet<string>>(MAX_SESSIONS);
 
   async function info(sessionId: string): Promise<HostValue<UnknownObject>> {
     return ask(async () => asObject(await calls.get({ sessionID: sessionId })));
@@ -93,6 +94,7 @@ export function createSessions(setup: SessionsSetup): Sessions {
       );
       return rests ? "idle" : undefined;
     },
+    hasTool: async (sessionId, tool) => offered.get(sessionId)?.has(tool) ?? true,
     setNote: async (sessionId, note) => notes.set(sessionId, note),
     newMessageId: (from) => ownMessageId(from ?? { atMs: now() }),
     prompt,
@@ -133,10 +135,12 @@ export function createSessions(setup: SessionsSetup): Sessions {
       return found.status === "ok" ? asString(asObject(found.value.location).directory) : undefined;
     },
     setStatus: (sessionId, status) => running.set(sessionId, status),
+    setTools: (sessionId, tools) => offered.set(sessionId, new Set(tools)),
     asked: (askId, sessionId) => asks.set(askId, sessionId),
     wasRefused: (sessionId) => refusing.delete(sessionId),
     forget: (sessionId) => {
       running.delete(sessionId);
+      offered.delete(sessionId);
       return notes.remove(sessionId);
     },
   };
@@ -156,6 +160,8 @@ export interface Sessions extends Omit<HostSessions, "createChild" | "limitChild
   /** The folder of a session; undefined where the host has none such. */
   directoryOf(sessionId: string): Promise<string | undefined>;
   setStatus(sessionId: string, status: SessionStatus): void;
+  /** The tools of a request that is about to be sent. */
+  setTools(sessionId: string, tools: readonly string[]): void;
   asked(askId: string, sessionId: string): void;
   /** Whether a session was interrupted only to answer what it asked; true once. */
   wasRefused(sessionId: string): boolean;

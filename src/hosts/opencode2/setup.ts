@@ -121,7 +121,7 @@ interface HooksSetup extends Parts {
 }
 
 async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Promise<void> {
-  const { plugin, answers, reader, models, lastModels, onFailure } = setup;
+  const { plugin, answers, reader, sessions, models, lastModels, onFailure } = setup;
   const edit = guardedHook<[ContextEvent]>(
     {
       name: "context",
@@ -130,6 +130,7 @@ async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Pro
       async run(event) {
         const { sessionID: sessionId, model } = event;
         lastModels.set(sessionId, model);
+        sessions.setTools(sessionId, Object.keys(event.tools));
         await plugin.onSignal({ type: "request", sessionId, model: await models.of(model) });
         await plugin.beforeRequest(outgoingRequest(event, answers));
       },

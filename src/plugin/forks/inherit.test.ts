@@ -122,6 +122,7 @@ function input(
   const { messages, ...rest } = change;
   return {
     format: messageFormat,
+    hasRecall: true,
     view: { messages, ageMs: 0 },
     stored: async () => messages,
     parentSessionId: "ses_1",

@@ -58,6 +58,8 @@ export interface InheritInput {
   readonly profile: "default" | "documented";
   readonly setting: ForkWayFacts["setting"];
   readonly budgetChars?: number;
+  /** Whether the child can call recall. */
+  readonly hasRecall: boolean;
   /** How secrets are found for a child at another provider. */
   readonly redaction: RedactOptions;
   readonly facts: Pick<
@@ -118,14 +120,15 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
     reason,
     messages: view.messages,
     ...frame,
-    preamble: exactPreamble(uncutStats(transcript)),
+    preamble: exactPreamble(uncutStats(transcript), input),
     chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
     messageCount: view.messages.length,
   };
 }
 
 /** The same real messages after the pipeline, in a shape that every provider takes. */
-function inheritGraduated({ format }: InheritInput, { messages, graduated, reason }: Processed): Inherited {
+function inheritGraduated(input: InheritInput, { messages, graduated, reason }: Processed): Inherited {
+  const { format } = input;
   // Nothing on the wire shows this time; one from the messages keeps the stored bytes the same for all siblings.
   const at = graduated.messages.at(-1)?.createdAt ?? 0;
   const processed = format.apply(messages, graduated.edits, { at });
@@ -135,7 +138,7 @@ function inheritGraduated({ format }: InheritInput, { messages, graduated, reaso
     way: "graduated",
     reason,
     messages: repaired,
-    preamble: preambleOf(graduated.stats),
+    preamble: preambleOf(graduated.stats, input),
     chars: graduated.stats.totalChars,
     messageCount: repaired.length,
   };
@@ -155,28 +158,33 @@ async function inheritText(input: InheritInput, asked: string | undefined): Prom
     way: "text",
     reason: asked ?? chooseForkWay({ ...NO_VIEW, ...input.facts, setting: input.setting }).reason,
     text: formatted.text,
-    preamble: preambleOf(formatted.stats),
+    preamble: preambleOf(formatted.stats, input),
     chars: formatted.text.length,
     messageCount: formatted.stats.finalCount,
   };
 }
 
 /** Tells the child what was left out, and how to get it back if anything was. */
-function preambleOf(stats: ProcessingStats): string {
+function preambleOf(stats: ProcessingStats, { hasRecall }: InheritInput): string {
   const isWhole =
     stats.truncatedResults === 0 && stats.removedMessages === 0 && (stats.clearedResults ?? 0) === 0;
-  return buildForkPreamble(stats, isWhole ? {} : { recall: "the tool recall" });
+  return buildForkPreamble(stats, isWhole || !hasRecall ? {} : { recall: "the tool recall" });
 }
 
 /** The child sees what the parent saw: nothing is worth reading again for its own sake. */
-function exactPreamble({ compactionDetected, clearedResults = 0 }: ProcessingStats): string {
+function exactPreamble(
+  { compactionDetected, clearedResults = 0 }: ProcessingStats,
+  { hasRecall }: InheritInput,
+): string {
   return [
     PREAMBLE_FIRST_LINE,
     compactionDetected
       ? "You see its messages as they were sent, from its summary of the earlier ones on. Nothing was left out for you."
       : "You see all its messages as they were sent. Nothing was left out for you.",
     "What was read is above: read a file again only where it may have changed since.",
-    ...(clearedResults === 0 ? [] : ["Results that had been cleared can be read with the tool recall."]),
+    ...(clearedResults === 0 || !hasRecall
+      ? []
+      : ["Results that had been cleared can be read with the tool recall."]),
   ].join("\n");
 }
 

@@ -99,6 +99,28 @@ describe("a provider's error", () => {
   });
 });
 
+describe("a call of the child", () => {
+  const call = { type: "tool-called", callId: "c", hash: "h" } as const;
+
+  it("is stored at once: a crash may come with it", async () => {
+    const store = createMemoryRecordStore();
+    const { keeper } = createKeeper({ store });
+    await keeper.add({ record: runningFork() });
+    await keeper.dispatch("f1", call);
+    expect(await storedIn(store)).toEqual(keeper.get("f1"));
+    expect(await storedIn(store)).not.toEqual(runningFork());
+  });
+
+  it("counts also where that cannot be stored", async () => {
+    const { store, faults } = createFaultyStore();
+    const { keeper } = createKeeper({ store });
+    await keeper.add({ record: runningFork() });
+    faults.push("lost");
+    expect(await keeper.dispatch("f1", call)).toBeDefined();
+    expect(keeper.get("f1")).not.toEqual(runningFork());
+  });
+});
+
 describe("an event whose record cannot be stored", () => {
   it("leads to no action and no change, and can be told again", async () => {
     const { store, faults } = createFaultyStore();
@@ -231,12 +253,12 @@ describe("what comes with every step of a child", () => {
   it("is counted at once and stored later", async () => {
     const { keeper, store } = createKeeper();
     await keeper.add({ record: runningFork() });
-    for (const callId of ["a", "b", "c"])
-      await keeper.dispatch("f1", { type: "tool-called", callId, hash: callId });
-    expect(keeper.get("f1")?.runs[0]?.calls.total).toBe(3);
-    expect((await storedIn(store))?.runs[0]?.calls.total).toBe(0);
+    for (const steps of [1, 2, 3])
+      await keeper.dispatch("f1", { type: "spent", costUSD: 0, tokens: 0, steps });
+    expect(keeper.get("f1")?.spent.steps).toBe(3);
+    expect((await storedIn(store))?.spent.steps).toBe(0);
     await keeper.flush();
-    expect((await storedIn(store))?.runs[0]?.calls.total).toBe(3);
+    expect((await storedIn(store))?.spent.steps).toBe(3);
   });
 
   it("is not lost by a write that failed", async () => {

@@ -116,6 +116,8 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
       } else if (record !== before) {
         entry.record = record;
         entry.isDirty = true;
+        // After a crash not every agent shows which calls the last step made. What cannot be stored now is stored later.
+        if (event.type === "tool-called") await save(entry, record);
       }
       for (const action of actions) perform(record, action);
       return { before, record };
@@ -252,7 +254,7 @@ function newEntry(record: ForkRecord, state: RecordState): Entry {
 const MAX_CONFLICTS = 3;
 const MAX_REFUSED = 256;
 
-/** Events that come with every step of a child; storing each would cost a write to the disk. */
+/** Events that come with every step of a child, and count whether or not they can be stored at once. */
 const COUNTING: ReadonlySet<ForkEvent["type"]> = new Set(["tool-called", "spent", "status", "tick"]);
 
 function stateOf(record: ForkRecord): string {

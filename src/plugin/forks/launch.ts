@@ -53,6 +53,8 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     profile: context.options.fork.profile,
     setting: context.options.fork.way,
     redaction: context.redaction,
+    // Its own agent may lack it too, but a child that is told of a tool can see whether it has it.
+    hasRecall: await context.host.sessions.hasTool(sessionId, "recall"),
     ...(context.options.fork.budgetChars === undefined
       ? {}
       : { budgetChars: context.options.fork.budgetChars }),

@@ -118,6 +118,8 @@ export interface HostSessions {
   limitChild(child: LimitedChild): Promise<HostValue<void>>;
   /** Whether the rules of a child's session forbid a call that the agent itself would not refuse, though its tool is declared. */
   isForbidden(call: Pick<ToolCall, "sessionId" | "tool" | "input">): Promise<HostValue<boolean>>;
+  /** Whether the model of a session is offered one of the plugin's tools; true where the agent does not say. */
+  hasTool(sessionId: string, tool: string): Promise<boolean>;
   /** Replaces the note of a session. */
   setNote(sessionId: string, note: unknown): Promise<HostValue<void>>;
   /** A new id for a message, so that it is known before the agent stores it; where it `deliversOnce`, the same for the same key and time. */

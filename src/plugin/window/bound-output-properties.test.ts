@@ -7,6 +7,7 @@ import { DEFAULT_TOOL_OUTPUT_LIMITS, type ToolOutputLimits, textSize } from "../
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { boundShownOutput, NOTICE_CHARS } from "./bound-output.ts";
 
+const hasRecall = async () => true;
 const HASH = "f".repeat(64);
 const store: SpillStore = {
   put: async (content) => ({
@@ -65,7 +66,13 @@ describe("for every output", () => {
         const kept =
           end === "tail" ? lines.slice(Math.max(0, lines.length - keptLines)) : lines.slice(0, keptLines);
         const shown = `...output truncated...\n\nFull output saved to: ${path}\n\n${kept.join("\n")}`;
-        const bounded = await boundShownOutput({ shown, whole: { text: whole, path }, limits, store });
+        const bounded = await boundShownOutput({
+          shown,
+          whole: { text: whole, path },
+          limits,
+          store,
+          hasRecall,
+        });
         const text = textOf(bounded);
         if (text === undefined) return;
         expectNotLarger(text, shown);
@@ -80,7 +87,9 @@ describe("for every output", () => {
   it("what no agent cut gets shorter or stays", async () => {
     await fc.assert(
       fc.asyncProperty(anyOutput, anyLimits, async (shown, limits) => {
-        const text = textOf(await boundShownOutput({ shown, whole: { text: shown }, limits, store }));
+        const text = textOf(
+          await boundShownOutput({ shown, whole: { text: shown }, limits, store, hasRecall }),
+        );
         if (text !== undefined) expect(text.length).toBeLessThanOrEqual(shown.length);
       }),
       { numRuns: runs(2_000) },
@@ -98,6 +107,7 @@ describe("for every output", () => {
             whole: { text: whole },
             limits: DEFAULT_TOOL_OUTPUT_LIMITS,
             store,
+            hasRecall,
           }),
         );
         if (text !== undefined) expectNotLarger(text, shown);

@@ -32,7 +32,9 @@ export function createBoundToolOutput(context: PluginContext): Feature {
     async afterTool(finished) {
       const { tool, sessionId, callId, text: shown } = finished;
       if (isOwnTool(tool) || shown === undefined) return undefined;
-      const bounded = await boundShownOutput({ shown, whole: await finished.whole(), limits, store: spills });
+      const whole = await finished.whole();
+      const hasRecall = () => context.host.sessions.hasTool(sessionId, "recall");
+      const bounded = await boundShownOutput({ shown, whole, limits, store: spills, hasRecall });
       if (bounded.status === "as-shown") return undefined;
       if (bounded.status === "whole") return { type: "replace", text: bounded.text };
       if (bounded.status === "failed") {
@@ -84,6 +86,8 @@ interface ShownOutput {
   readonly whole: WholeOutput;
   readonly limits: ToolOutputLimits;
   readonly store: SpillStore;
+  /** Whether the model can call recall. */
+  readonly hasRecall: () => Promise<boolean>;
 }
 
 type BoundOutcome =
@@ -97,7 +101,8 @@ type BoundOutcome =
 export const NOTICE_CHARS = 400;
 
 /** Chooses what the model reads of an output: as the agent shows it, the whole, or both ends of the whole. */
-export async function boundShownOutput({ shown, whole, limits, store }: ShownOutput): Promise<BoundOutcome> {
+export async function boundShownOutput(given: ShownOutput): Promise<BoundOutcome> {
+  const { shown, whole, limits } = given;
   const shownSize = sizeOf(shown);
   const isCutByAgent = whole.text !== shown;
   if (!isCutByAgent && isWithinLimits(shownSize, withSlack(limits))) return AS_SHOWN;
@@ -109,7 +114,7 @@ export async function boundShownOutput({ shown, whole, limits, store }: ShownOut
   if (isWithinLimits(textSize(text), room))
     return { status: "whole", text: text === whole.text ? text : text + terminalNotice(whole) };
 
-  const cut = await cutWithin({ text, shown, whole, limits, store, isCapped });
+  const cut = await cutWithin({ ...given, text, isCapped });
   if (cut.failure !== undefined) return cut.failure;
   const isLonger = excessOf(cut.text, shown) > (isCutByAgent ? 0 : -NOTICE_CHARS);
   return isLonger && !isRaised(limits) ? AS_SHOWN : { status: "cut", output: cut };
@@ -127,8 +132,9 @@ interface CutRequest extends ShownOutput {
 async function cutWithin(request: CutRequest): Promise<BoundedToolOutput> {
   const { text, shown, limits, isCapped } = request;
   const store = keepOnce(request);
+  const recall = (await request.hasRecall()) ? { recallTool: "recall" } : {};
   const bound = (within: ToolOutputLimits): Promise<BoundedToolOutput> =>
-    boundToolOutput(text, { limits: within, store, binary: "text", recallTool: "recall" });
+    boundToolOutput(text, { limits: within, store, binary: "text", ...recall });
   if (!isCapped) return bound(limits);
   let cut = await bound(atMost(limits, sizeOf(shown)));
   for (let tries = 1; tries < MAX_TRIES && cut.failure === undefined; tries += 1) {

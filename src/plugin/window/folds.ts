@@ -81,8 +81,11 @@ function readFold({ messages, frame }: StoredView): Fold | undefined {
 }
 
 /** The last line of a summary of ours. */
-export function foldLine(handle: Handle): string {
-  return `[Everything before this is kept: recall gives it by the handles above, by a search, or whole by ${handle}]`;
+export function foldLine(handle: Handle, hasRecall: boolean): string {
+  const how = hasRecall
+    ? "recall gives it by the handles above, by a search, or"
+    : "by the handles above, or";
+  return `[Everything before this is kept: ${how} whole by ${handle}]`;
 }
 
 /** The handle of the fold that a summary stands for; undefined for a summary that is not ours. */

@@ -141,7 +141,8 @@ export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
     session.undone.delete(handle);
     context.record(sessionId, { type: "compaction", ...made });
     const forks = await roster(sessionId);
-    return [text, ...(forks === undefined ? [] : [forks]), foldLine(handle)].join("\n\n");
+    const hasRecall = await context.host.sessions.hasTool(sessionId, "recall");
+    return [text, ...(forks === undefined ? [] : [forks]), foldLine(handle, hasRecall)].join("\n\n");
   }
 
   return {

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { call, callAll, type ScriptedCall, say } from "../../rig/model-server/step.ts";
 import type { HostRig } from "../harness/host-rig.ts";
 import { describeHosts } from "../harness/scenario.ts";
-import { waitForDeliveries } from "./fork-support.ts";
+import { textOf, waitForDeliveries } from "./fork-support.ts";
 
 const primary = (permission: object) => ({ mode: "primary", description: "Does things", permission });
 
@@ -24,7 +24,10 @@ describeHosts("the rules of a fork's caller", (host) => {
     config: {
       permission: {},
       snapshot: false,
-      agent: Object.fromEntries(Object.entries(AGENTS).map(([name, { rules }]) => [name, primary(rules)])),
+      agent: {
+        ...Object.fromEntries(Object.entries(AGENTS).map(([name, { rules }]) => [name, primary(rules)])),
+        forgetful: primary({ recall: "deny", task: "deny" }),
+      },
     },
   });
 
@@ -53,6 +56,25 @@ describeHosts("the rules of a fork's caller", (host) => {
         expect(made(rig, `${agent}-child`)).toEqual(makes);
       },
     );
+
+  host.scenario(
+    "an agent is advised nothing that its rules deny",
+    { shared, proves: "a cut output names no recall where that is denied, and a wrong agent no other one" },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, { text: "Count.", agent: "forgetful" }, [
+        callAll([rig.tools.run("seq 1 9000")]),
+        call("fork", { prompt: "Look.", agent: "nobody" }),
+        say("Counted."),
+      ]);
+      const last = rig.requests({ sessionId: id }).at(-1);
+      expect(JSON.stringify(last?.body.tools)).not.toContain('"recall"');
+      const text = last === undefined ? "" : textOf(last);
+      expect(text).toMatch(/Full output kept: [^\]]*handle/);
+      expect(text).not.toMatch(/recall/);
+      expect(text).toContain("No agent may be started here: do it yourself.");
+    },
+  );
 });
 
 const places = (name: string) => ({ file: `${name}.txt`, shell: `${name}.sh`, docs: `docs/${name}.txt` });
