@@ -56,7 +56,7 @@ writeFileSync(
   program,
   `import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, ToolLoopAgent } from "ai";
-import { carryover } from "carryover/ai-sdk";
+import { carryover, compact } from "carryover/ai-sdk";
 
 const { model, tools, prepareStep, session } = carryover(createOpenAI({})("gpt-5"), {
   onCompact: ({ state, messages }) => void [state, messages],
@@ -64,6 +64,11 @@ const { model, tools, prepareStep, session } = carryover(createOpenAI({})("gpt-5
 export const agent = new ToolLoopAgent({ model, tools, prepareStep });
 export const answer = generateText({ model, tools, prepareStep, prompt: "hello" });
 export const status = session.status();
+const named = carryover("openai/gpt-5", { summarizer: "openai/gpt-5-mini", compactAt: { fraction: 0.7 } });
+const { model: title } = named.for("title");
+export const titled = generateText({ model: title, prompt: "hello" });
+export const pressed = compact([{ role: "user", content: "hello" }], { model: createOpenAI({})("gpt-5") });
+export const goesOn = pressed.then(({ messages }) => generateText({ model: named.model, messages }));
 `,
 );
 writeFileSync(

@@ -5,6 +5,7 @@ import type { ModelRef, Usage } from "../transcript/message.ts";
 
 /** What one call of the summarizer used. */
 export interface SummaryUsage {
+  /** Tokens by kind. */
   readonly usage: Usage;
   /** Provider: it counted. Estimate: the summarizer did not say. */
   readonly counted: "provider" | "estimate";
@@ -16,11 +17,13 @@ export interface SummaryUsage {
 
 /** USD for a million tokens of the model that writes summaries. */
 export interface SummaryPrices {
+  /** For what it reads. */
   readonly input: number;
+  /** For what it writes. */
   readonly output: number;
-  /** As input when unset. */
+  /** For what it reads from the provider's cache; as input when unset. */
   readonly cacheRead?: number;
-  /** As input when unset. */
+  /** For what is written to that cache; as input when unset. */
   readonly cacheWrite?: number;
 }
 

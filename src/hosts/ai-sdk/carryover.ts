@@ -49,6 +49,7 @@ export interface Carryover<Model extends LanguageModelLike> {
   readonly tools: { readonly recall: Tool<RecallInput, string> };
   /** For those who do not wrap the model: the same but for recovering. With the wrapped model it does nothing. */
   readonly prepareStep: PrepareStep;
+  /** The engine behind it: how full the window is, what was done and gained, undo, recall. */
   readonly session: Session;
   /** Compacts now: these messages, such as a request of a page brings them, or those of the last request. */
   compact(messages?: readonly ModelMessage[], options?: CompactNowOptions): Promise<CompactResult>;
