@@ -278,6 +278,20 @@ describe("keepLines", () => {
     );
   });
 
+  it("fills the budget with the newest of results whose rows are all alike, and leaves a handle of the others", () => {
+    const rows = Array.from({ length: 400 }, (_, row) => `2026-01-01,${row},ok`).join("\n");
+    const alike = Array.from({ length: 30 }, (_, index) => step(`s${index}`, { output: rows }));
+    const left = kept(alike, { keepChars: 60_000 });
+    expect(charsSent(left)).toBeGreaterThan(55_000);
+    expect(charsSent(left)).toBeLessThanOrEqual(60_000);
+    const outputs = project(left).flatMap(({ parts }) =>
+      parts.flatMap((part) => (part.type === "tool" ? [outcomeText(part.outcome)] : [])),
+    );
+    expect(outputs.at(-3)).toContain("2026-01-01,399,ok");
+    for (const [index, output] of outputs.entries())
+      if (output !== rows) expect(output).toContain(`[whole result: s${index}/0]`);
+  });
+
   it("makes no text longer, says what it leaves out, and leaves nothing that a provider would refuse", () => {
     fc.assert(
       fc.property(anyOpenCodeMessages, fc.nat(2_000), fc.nat(3), (wire, keepChars, protectResults) => {
