@@ -111,7 +111,7 @@ describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
 
 describe.skipIf(binary === undefined)("the doctor with OpenCode 2", () => {
   const played = SET_UPS_2.filter(({ name }) =>
-    /and the part for the terminal|OpenCode 1 alone|a folder|options beside|options that are wrong/.test(
+    /and the part for the terminal|OpenCode 1 alone|a folder|options beside|options that are wrong|a pair of/.test(
       name,
     ),
   );

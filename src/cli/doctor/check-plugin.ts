@@ -17,7 +17,7 @@ export async function checkPlugin(setup: PluginCheck): Promise<CheckedPlugin> {
   const { configuration, directory, env, binary, version } = setup;
   const ours: ConfiguredPlugin[] = [];
   for (const plugin of configuration.plugins) if (await isOurs(plugin)) ours.push(plugin);
-  if (ours.length === 0) return { findings: [notConfigured(configuration, env)] };
+  if (ours.length === 0) return { findings: notConfigured(configuration, env) };
   const findings: Finding[] = [];
   const working: { readonly plugin: ConfiguredPlugin; readonly entry: string }[] = [];
   for (const plugin of ours) {
@@ -180,8 +180,14 @@ export function checkDoubles(working: readonly ConfiguredPlugin[]): Finding[] {
   ];
 }
 
-/** Not in the configuration, and the likely reason. */
-function notConfigured({ files, plugins, settings }: HostConfiguration, env: Environment): Finding {
+/** Not in the configuration, and the likely reason. Nothing is said of one that cannot be read: it may name the plugin. */
+function notConfigured(configuration: HostConfiguration, env: Environment): readonly Finding[] {
+  return configuration.files.some(({ problem }) => problem !== undefined)
+    ? []
+    : [whyNotConfigured(configuration, env)];
+}
+
+function whyNotConfigured({ files, plugins, settings }: HostConfiguration, env: Environment): Finding {
   const check = "configured";
   const level = "problem";
   const similar = plugins.find(({ spec }) => /carry.?over/i.test(packageOf(basename(spec)).name));
@@ -196,8 +202,8 @@ function notConfigured({ files, plugins, settings }: HostConfiguration, env: Env
     return {
       check,
       level,
-      what: "the configuration has a key `plugins`, which OpenCode does not read",
-      advice: 'The key is `plugin`: "plugin": ["carryover"].',
+      what: "the configuration has a key `plugins`, which OpenCode 1 does not read",
+      advice: 'The key is `plugin` there, and both versions read it: "plugin": ["carryover"].',
     };
   if (isSet(env.OPENCODE_DISABLE_PROJECT_CONFIG))
     return {

@@ -15,7 +15,7 @@ import type { Finding } from "./finding.ts";
 
 /** Checks OpenCode's configuration: what it cannot read, and which plugins or settings interfere. */
 export function checkSettings(
-  { files, plugins, settings }: Omit<HostConfiguration, "plugins2">,
+  { files, plugins, settings }: Omit<HostConfiguration, "plugins2" | "pairs">,
   env: Environment,
 ): Finding[] {
   const ours = plugins.find(isCarryover);
@@ -162,7 +162,7 @@ export async function checkTerminal(
 
 interface TerminalPlace {
   /** What `tui.json` says. */
-  readonly configuration: Omit<HostConfiguration, "plugins2">;
+  readonly configuration: Omit<HostConfiguration, "plugins2" | "pairs">;
   readonly env: Environment;
 }
 

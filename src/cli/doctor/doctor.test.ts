@@ -10,6 +10,15 @@ import type { Finding } from "./finding.ts";
 const root = mkdtempSync(join(tmpdir(), "carryover-doctor-"));
 const plugin = join(root, "plugin", "carryover.mjs");
 
+// It says what it is, and runs JavaScript as the real one does.
+const programs = join(root, "programs");
+mkdirSync(programs);
+writeFileSync(
+  join(programs, "opencode"),
+  `#!/bin/sh\ncase "$1" in --version) echo 1.18.33;; *) exec "${process.execPath}" "$@";; esac\n`,
+  { mode: 0o755 },
+);
+
 /** The plugin as one file, so that any program can load it. */
 beforeAll(async () => {
   const bundle = await rolldown({
@@ -27,7 +36,7 @@ const problemsOf = (findings: readonly Finding[]): readonly Finding[] =>
   findings.filter(({ level, check }) => level === "problem" && check !== "opencode");
 
 function environment(home: string, more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  return { PATH: "", HOME: home, ...more };
+  return { PATH: programs, HOME: home, ...more };
 }
 
 describe("carryover doctor", () => {

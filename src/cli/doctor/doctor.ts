@@ -7,7 +7,13 @@ import { Command } from "commander";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { readLoadedNote, VERSION } from "../../plugin/loaded.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
-import { readHostConfiguration, readTerminalConfiguration } from "../opencode/configuration.ts";
+import {
+  type HostConfiguration,
+  isCarryover,
+  readHostConfiguration,
+  readTerminalConfiguration,
+} from "../opencode/configuration.ts";
+import { OPENCODE_PROGRAMS } from "../opencode/sessions.ts";
 import { findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { colorsFor, printJson } from "../terminal/output.ts";
@@ -69,7 +75,7 @@ async function runDoctor(flags: DoctorFlags): Promise<void> {
 export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   const { directory, env } = setup;
   const configuration = await readHostConfiguration({ directory, env });
-  const names = setup.opencode === undefined ? ["opencode", "opencode2"] : [setup.opencode];
+  const names = setup.opencode === undefined ? OPENCODE_PROGRAMS : [setup.opencode];
   const programs = await Promise.all(names.map((name) => findProgram(name, env.PATH ?? "")));
   const binary = programs.find((file) => file !== undefined);
   const store = await findStoreOption(setup.store);
@@ -83,9 +89,10 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   const isAsked = setup.selfTest && binary !== undefined && host.every(({ level }) => level !== "problem");
   if (isAsked) setup.onWait?.();
   // Before the plugin is looked for, since OpenCode installs what is named and not there yet.
-  const isSecond = host.some(({ check }) => check === SECOND_VERSION);
+  const isSecond = binary === undefined ? isForSecond(configuration) : isSecondVersion(host);
   const answer = isAsked ? await askHost({ binary, directory, env, major: isSecond ? 2 : 1 }) : undefined;
-  if (isSecond && binary !== undefined) {
+  const notAsked = notAskedFor(setup.selfTest);
+  if (isSecond) {
     const plugin = await checkOpencode2({ configuration, directory, env, binary, version: VERSION });
     const found = [
       ...checkNode(process.versions.node),
@@ -94,7 +101,7 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
       ...plugin.findings,
       ...kept,
     ];
-    if (answer === undefined) return [...found, NOT_ASKED];
+    if (answer === undefined) return [...found, notAsked];
     // It calls a plugin active that has started nothing: what cannot work has no tools.
     const offers = answer.status === "answered" && plugin.entry === undefined ? { tools: [] } : {};
     return finish({ ...answer, ...offers }, { found, entry: plugin.entry, host: "opencode2" });
@@ -115,12 +122,12 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
     ...terminal,
     ...kept,
   ];
-  if (!isAsked || answer === undefined) return [...findings, NOT_ASKED];
+  if (!isAsked || answer === undefined) return [...findings, notAsked];
   return finish(answer, { found: findings, entry: plugin.entry, host: "opencode" });
 
   /** What OpenCode itself says, and the self-test where it has our tools. */
   async function finish(said: HostAnswer, { found, entry, host }: Finish): Promise<readonly Finding[]> {
-    const registered = checkAnswer(said, found);
+    const registered = checkAnswer(said, { before: found, host });
     const tested = setup.plugin ?? (registered.level === "ok" ? entry : undefined);
     const played =
       tested === undefined || binary === undefined
@@ -151,15 +158,25 @@ interface Diagnosis {
 
 const urlOf = (path: string): string => (path.startsWith("file:") ? path : pathToFileURL(resolve(path)).href);
 
-const NOT_ASKED: Finding = {
-  check: "registered",
-  level: "note",
-  what: "OpenCode was not asked whether it has our tools",
-  advice: "Leave out --no-self-test, and have `opencode` on PATH.",
-};
+function notAskedFor(isWanted: boolean): Finding {
+  return {
+    check: "registered",
+    level: "note",
+    what: "OpenCode was not asked whether it has our tools",
+    advice: isWanted ? "Do what stands above, then run this again." : "Leave out --no-self-test.",
+  };
+}
+
+const isSecondVersion = (host: readonly Finding[]): boolean =>
+  host.some(({ check }) => check === SECOND_VERSION);
+
+/** True for a configuration that only OpenCode 2 reads the plugin from. */
+function isForSecond({ plugins, plugins2, pairs }: HostConfiguration): boolean {
+  return !plugins.some(isCarryover) && [...plugins2, ...pairs].some(isCarryover);
+}
 
 /** What OpenCode itself says decides, whatever was found before. */
-function checkAnswer(answer: HostAnswer, before: readonly Finding[]): Finding {
+function checkAnswer(answer: HostAnswer, { before, host }: AnswerPlace): Finding {
   const check = "registered";
   if (answer.status === "refused")
     return {
@@ -185,9 +202,19 @@ function checkAnswer(answer: HostAnswer, before: readonly Finding[]): Finding {
     what: `OpenCode does not have ${missing.join(", ")} in this folder${said.length > 0 ? `; it says: ${said.join("; ")}` : ""}`,
     advice: isKnown
       ? "Do what stands above, then run this again."
-      : "Nothing above explains it. Look for the plugin in OpenCode's log: opencode serve --print-logs --log-level DEBUG",
+      : `Nothing above explains it. Look for the plugin in OpenCode's log: ${LOGS[host]}`,
   };
 }
+
+interface AnswerPlace {
+  readonly before: readonly Finding[];
+  readonly host: Finish["host"];
+}
+
+const LOGS: Readonly<Record<Finish["host"], string>> = {
+  opencode: "opencode serve --print-logs --log-level DEBUG",
+  opencode2: "~/.local/share/opencode/log",
+};
 
 /** Tools that are there and that no agent, or not every agent, is offered. */
 function checkAgents(answer: HostAnswer, before: readonly Finding[]): Finding[] {
@@ -242,9 +269,16 @@ const TESTED_OPENCODE_VERSION = "1.18.33";
 
 export async function checkHost(binary: string | undefined): Promise<Finding[]> {
   const check = "opencode";
-  const advice = `Install it (npm i -g opencode-ai@${TESTED_OPENCODE_VERSION}), or name it with --opencode.`;
+  const advice = `Install it (version 1: npm i -g opencode-ai@${TESTED_OPENCODE_VERSION}; version 2: https://opencode.ai), or name it with --opencode.`;
   if (binary === undefined)
-    return [{ check, level: "problem", what: "OpenCode is not on PATH, or not executable", advice }];
+    return [
+      {
+        check,
+        level: "problem",
+        what: "neither opencode nor opencode2 is on PATH, or not executable",
+        advice,
+      },
+    ];
   const version = await promisify(execFile)(binary, ["--version"], { timeout: VERSION_MS }).then(
     ({ stdout }) => stdout.trim(),
     () => undefined,

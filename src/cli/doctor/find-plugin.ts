@@ -18,6 +18,8 @@ interface Place {
   readonly directory: string;
   readonly env: Environment;
   readonly host: "opencode" | "opencode2";
+  /** The name under which the program is called; that of its version where unset. */
+  readonly program?: string;
 }
 
 export type FoundPlugin =
@@ -86,11 +88,11 @@ async function findPackage(spec: string, place: Place): Promise<FoundPlugin> {
   return entry === undefined ? noEntry(folder, json) : { ...foundAt(entry, json), cache };
 }
 
-function notInstalled(name: string, { directory, env, host }: Place): FoundPlugin {
+function notInstalled(name: string, { directory, env, host, program = "opencode" }: Place): FoundPlugin {
   const [install, path] =
     host === "opencode"
       ? [`opencode plugin ${name}`, `./node_modules/${name}`]
-      : [`opencode plugin add ${name}`, `./node_modules/${name}/dist/server.js`];
+      : [`${program} plugin add ${name}`, `./node_modules/${name}/dist/server.js`];
   const beside = [join(configHome(env), "opencode"), directory, join(directory, ".opencode")].find((folder) =>
     existsSync(join(folder, "node_modules", name)),
   );

@@ -35,9 +35,28 @@ describe("carryover doctor with OpenCode 2", () => {
     // The program was found by its own name.
     expect(findings[0]?.what).toContain(program);
     expect(findings.find(({ check }) => check === "terminal")).toMatchObject({
-      level: setUp.terminal ? "ok" : "note",
-      what: expect.stringMatching(setUp.terminal ? /the part for the terminal is/ : /named nowhere/),
+      level: setUp.terminal ? "ok" : setUp.terminalProblem ? "problem" : "note",
+      what: expect.stringMatching(
+        setUp.terminalProblem ?? (setUp.terminal ? /the part for the terminal is/ : /named nowhere/),
+      ),
     });
+    expect(findings.map(({ advice }) => advice).join("\n")).not.toContain("`opencode plugin");
+  });
+
+  it("a configuration that only OpenCode 2 reads is judged by its rules where no program is found", async () => {
+    const home = mkdtempSync(join(root, "home-"));
+    const files = { "project/opencode.json": JSON.stringify({ plugins: ["PLUGIN"] }) };
+    writeSetUp(home, { name: "two", files, registered: true }, plugin);
+    const findings = await diagnose({
+      directory: join(home, "project"),
+      env: { PATH: "", HOME: home },
+      store: join(home, "store"),
+      selfTest: true,
+    });
+    expect(findings.find(({ check }) => check === "opencode")?.advice).toMatch(/version 2: /);
+    expect(findings.find(({ check }) => check === "configured")).toMatchObject({ level: "ok" });
+    const said = findings.map(({ what, advice }) => `${what} ${advice}`).join("\n");
+    expect(said).not.toMatch(/The key is|--no-self-test/);
   });
 
   it.each([

@@ -1,9 +1,14 @@
+import { existsSync } from "node:fs";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
 import { readPluginOptions } from "../../plugin/context/options.ts";
 import {
   type ConfiguredPlugin,
   type HostConfiguration,
   isCarryover,
+  isPathSpec,
   readTerminalPlugins,
+  type TerminalPlugins,
 } from "../opencode/configuration.ts";
 import { runToFile } from "../opencode/sessions.ts";
 import { checkAge, checkDoubles, type Found, missing, nameOf, wrongOptions } from "./check-plugin.ts";
@@ -26,7 +31,7 @@ export async function checkOpencode2(setup: Check2): Promise<Checked2> {
   const terminal = await readTerminalPlugins({ directory, env });
   const inTerminal = terminal.plugins.find(isCarryover);
   const server = await checkServerHalf(setup, inTerminal);
-  return { ...server, findings: [...server.findings, checkTerminalHalf(terminal.file, inTerminal)] };
+  return { ...server, findings: [...server.findings, checkTerminalHalf(terminal, inTerminal)] };
 
   async function checkServerHalf(
     { version }: Check2,
@@ -34,19 +39,26 @@ export async function checkOpencode2(setup: Check2): Promise<Checked2> {
   ): Promise<Checked2> {
     const ours: ConfiguredPlugin[] = [];
     for (const plugin of configuration.plugins2) if (await isOurs(plugin)) ours.push(plugin);
-    if (ours.length === 0) return { findings: [notConfigured(configuration, onlyOther)] };
+    const pairs = configuration.pairs.filter(isCarryover).map(wrongForm);
+    if (ours.length === 0) return { findings: pairs.length > 0 ? pairs : notConfigured(setup, onlyOther) };
     const checked = await Promise.all(ours.map((plugin) => checkCopy(plugin, version)));
     const working = ours.filter((_, index) => checked[index]?.entry !== undefined);
-    const findings = [...checked.flatMap((each) => each.findings), ...checkDoubles(working)];
+    const findings = [...pairs, ...checked.flatMap((each) => each.findings), ...checkDoubles(working)];
     const entry = checked.find((each) => each.entry !== undefined)?.entry;
     return { findings, ...(entry !== undefined && { entry }) };
   }
 
   async function checkCopy(plugin: ConfiguredPlugin, version: string): Promise<Checked2> {
-    const found = await findPlugin(plugin, { directory, env, host: "opencode2" });
+    const found = await findPlugin(plugin, { directory, env, host: "opencode2", program: programOf(setup) });
     if (found.status === "missing") return { findings: [missing(plugin, found)] };
     const { entry } = found;
-    const loaded = await loadPlugin({ entry, options: plugin.options, binary, env, host: "opencode2" });
+    const loaded = await loadPlugin({
+      entry,
+      options: plugin.options,
+      env,
+      host: "opencode2",
+      ...(binary !== undefined && { binary }),
+    });
     if (loaded.status === "failed")
       return {
         findings: [
@@ -74,7 +86,8 @@ interface Check2 {
   readonly configuration: HostConfiguration;
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly binary: string;
+  /** The program of OpenCode, whose JavaScript loads the plugin; Node where unset. */
+  readonly binary: string | undefined;
   /** The version of this program. */
   readonly version: string;
 }
@@ -84,25 +97,60 @@ function configured(plugin: ConfiguredPlugin, { entry, version }: Found): Findin
   return { check: "configured", level: "ok", what };
 }
 
-function notConfigured({ files }: HostConfiguration, inTerminal: ConfiguredPlugin | undefined): Finding {
-  const looked = files.map(({ path }) => path).join(", ") || "no configuration file was found";
-  const half = inTerminal === undefined ? "" : `; only the part for the terminal is, in ${inTerminal.from}`;
+/** The name under which this OpenCode is called. */
+const programOf = ({ binary }: Pick<Check2, "binary">): string => basename(binary ?? "opencode2");
+
+function wrongForm({ spec, from }: ConfiguredPlugin): Finding {
   return {
-    check: "configured",
+    check: "plugin",
     level: "problem",
-    what: `the plugin is in no configuration for this folder (${looked})${half}`,
-    advice: 'Run `opencode plugin add carryover`, or add "plugins": ["carryover"] to opencode.json here.',
+    what:
+      `${spec} stands in brackets with its options under ` +
+      "`plugins`" +
+      ` in ${from}, which OpenCode 2 does not read`,
+    advice: `Write { "package": "${spec}", "options": { … } } there, or the brackets under the key \`plugin\`.`,
   };
 }
 
-function checkTerminalHalf(file: string, named: ConfiguredPlugin | undefined): Finding {
+/** Nothing is said of a configuration that cannot be read: it may name the plugin. */
+function notConfigured(setup: Check2, inTerminal: ConfiguredPlugin | undefined): readonly Finding[] {
+  const { files } = setup.configuration;
+  if (files.some(({ problem }) => problem !== undefined)) return [];
+  const looked = files.map(({ path }) => path).join(", ") || "no configuration file was found";
+  const half = inTerminal === undefined ? "" : `; only the part for the terminal is, in ${inTerminal.from}`;
+  return [
+    {
+      check: "configured",
+      level: "problem",
+      what: `the plugin is in no configuration for this folder (${looked})${half}`,
+      advice: `Run \`${programOf(setup)} plugin add carryover\`, or add "plugins": ["carryover"] to opencode.json here.`,
+    },
+  ];
+}
+
+function checkTerminalHalf({ file, problem }: TerminalPlugins, named: ConfiguredPlugin | undefined): Finding {
   const check = "terminal";
-  if (named !== undefined)
-    return { check, level: "ok", what: `the part for the terminal is ${nameOf(named)}` };
-  return {
-    check,
-    level: "note",
-    what: "the part for the terminal is named nowhere: the sidebar, the status line, /forks and /context may be missing",
-    advice: `Add "plugins": ["carryover"] to ${file}, unless your OpenCode finds it in the package by itself.`,
-  };
+  if (named === undefined && problem !== undefined)
+    return {
+      check,
+      level: "problem",
+      what: problem,
+      advice: "Correct it: the terminal loads no plugin of it.",
+    };
+  if (named === undefined)
+    return {
+      check,
+      level: "note",
+      what: "the part for the terminal is named nowhere: the sidebar, the status line, /forks and /context may be missing",
+      advice: `Add "plugins": ["carryover"] to ${file}, unless your OpenCode finds it in the package by itself.`,
+    };
+  const path = isPathSpec(named.spec) ? fileURLToPath(named.spec) : undefined;
+  if (path !== undefined && !existsSync(path))
+    return {
+      check,
+      level: "problem",
+      what: `the part for the terminal is not there: there is no ${path}`,
+      advice: `Correct the path in ${named.from}.`,
+    };
+  return { check, level: "ok", what: `the part for the terminal is ${nameOf(named)}` };
 }

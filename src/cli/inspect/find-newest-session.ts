@@ -10,6 +10,7 @@ import { errorMessage } from "../../text/display.ts";
 import { modifiedMs, newestFile } from "../files/find-files.ts";
 import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
 import { exportNewestSession, readStoredSession } from "../opencode/sessions.ts";
+import { withStores } from "../opencode/with-stores.ts";
 
 /** The newest session, and how it was found. */
 interface FoundSession {
@@ -75,8 +76,16 @@ async function findInDatabase(env: NodeJS.ProcessEnv): Promise<Candidate | undef
     agent: "OpenCode",
     place,
     modifiedMs: Math.max(...times.map((time) => time ?? 0)),
-    open: async () => readBytes(await exportNewestSession(env), place),
+    open: async () => readBytes(await exportNewestSession(env, forkSessions), place),
   };
+}
+
+/** The sessions in which forks work, as far as they are recorded. */
+async function forkSessions(): Promise<ReadonlySet<string>> {
+  const { records } = await withStores(undefined, ({ stores }) => stores.recordedForks()).catch(() => ({
+    records: [],
+  }));
+  return new Set(records.flatMap(({ childSessionId }) => childSessionId ?? []));
 }
 
 /** Older versions of OpenCode kept a session in JSON files. */

@@ -23,6 +23,7 @@ async function readSources(sources: readonly Source[]): Promise<HostConfiguratio
   const files: ConfigurationFile[] = [];
   const plugins: ConfiguredPlugin[] = [];
   const plugins2: ConfiguredPlugin[] = [];
+  const pairs: ConfiguredPlugin[] = [];
   for (const source of sources) {
     if (source.type === "plugin-files") {
       const found = await pluginFilesIn(source.folder);
@@ -38,12 +39,16 @@ async function readSources(sources: readonly Source[]): Promise<HostConfiguratio
     const here = { from: source.path, folder: source.folder };
     const named = pluginsIn(file.config.plugin, here);
     plugins.push(...named);
-    plugins2.push(...named, ...pluginsIn(file.config.plugins, here));
+    const isPair = (entry: unknown): boolean => Array.isArray(entry);
+    const readable = asArray(file.config.plugins).filter((entry) => !isPair(entry));
+    plugins2.push(...named, ...pluginsIn(readable, here));
+    pairs.push(...pluginsIn(asArray(file.config.plugins).filter(isPair), here));
   }
   return {
     files,
     plugins: withoutDoubles(plugins),
     plugins2: withoutDoubles(plugins2),
+    pairs,
     settings: files.reduce<UnknownObject>((merged, { config }) => deepMerge(merged, config), {}),
   };
 }
@@ -58,6 +63,8 @@ export interface HostConfiguration {
   readonly plugins: readonly ConfiguredPlugin[];
   /** Those that OpenCode 2 loads: it reads `plugin` and `plugins`. */
   readonly plugins2: readonly ConfiguredPlugin[];
+  /** Those under the key of version 2 in the form of version 1, a pair of a name and options: nobody loads them. */
+  readonly pairs: readonly ConfiguredPlugin[];
   /** All files merged, later ones over earlier ones; lists are replaced, not joined. */
   readonly settings: UnknownObject;
 }
@@ -234,16 +241,23 @@ export async function readTerminalPlugins({ directory, env }: ConfigurationPlace
     named === undefined
       ? [tui, await readFile(tui, "utf8").catch(() => "{}"), "plugin"]
       : [cli, named, "plugins"];
-  const { config } = readConfiguration(from, text);
+  const { config, problem } = readConfiguration(from, text);
   const folders = [global, ...projectFolders(directory).map((folder) => join(folder, OWN_FOLDER))];
   const found = await Promise.all(folders.map((folder) => filesOf(join(folder, "plugins", "tui"))));
-  return { file: cli, plugins: [...found.flat(), ...pluginsIn(config[key], { from, folder: global })] };
+  const plugins = [...found.flat(), ...pluginsIn(config[key], { from, folder: global })];
+  return {
+    file: cli,
+    plugins,
+    ...(problem !== undefined && { problem: `${from} cannot be read: ${problem}` }),
+  };
 }
 
-interface TerminalPlugins {
+export interface TerminalPlugins {
   /** Where they are to be named. */
   readonly file: string;
   readonly plugins: readonly ConfiguredPlugin[];
+  /** Why the file that names them cannot be read. */
+  readonly problem?: string;
 }
 
 /** A path is meant from the folder of the file that names it. */

@@ -5,13 +5,16 @@ import { join } from "node:path";
 import { asArray, asObject, asString } from "../../text/json.ts";
 
 /** The newest session that OpenCode keeps, as its `export` writes it: asked of its database, or of version 2 itself. */
-export async function exportNewestSession(env: NodeJS.ProcessEnv): Promise<Uint8Array> {
+export async function exportNewestSession(
+  env: NodeJS.ProcessEnv,
+  forkSessions: () => Promise<ReadonlySet<string>>,
+): Promise<Uint8Array> {
   const rows = await queryOpenCode(NEWEST_SESSION, env).catch((error: unknown) => {
     if (error instanceof FailedCommand) return undefined;
     throw error;
   });
   // Version 2 has no such command: it answers requests, by a server of its own that ends with the command.
-  const newest = rows === undefined ? await newestOfVersion2(env) : rows[0];
+  const newest = rows === undefined ? await newestOfVersion2(env, await forkSessions()) : rows[0];
   const id = asString(asObject(newest).id);
   if (id === undefined) throw new Error("its database has no session");
   return runOpenCodeCommand(["export", ...(rows === undefined ? ["--standalone"] : []), id], env);
@@ -20,11 +23,12 @@ export async function exportNewestSession(env: NodeJS.ProcessEnv): Promise<Uint8
 /** Forks and sub-agents have a parent; the user's own conversation has none. */
 const NEWEST_SESSION = "select id from session where parent_id is null order by time_updated desc limit 1";
 
-async function newestOfVersion2(env: NodeJS.ProcessEnv): Promise<unknown> {
-  const path = "/api/session?parentID=null&limit=1&order=desc";
+/** Sessions of plugins have no parent there: which of them are forks is known from elsewhere. */
+async function newestOfVersion2(env: NodeJS.ProcessEnv, forkSessions: ReadonlySet<string>): Promise<unknown> {
+  const path = "/api/session?parentID=null&limit=100&order=desc";
   const output = await runOpenCodeCommand(["api", "--standalone", "GET", path], env);
   const { data } = asObject(JSON.parse(output.toString("utf8")));
-  return asArray(data)[0];
+  return asArray(data).find((session) => !forkSessions.has(asString(asObject(session).id) ?? ""));
 }
 
 /** The rows that a statement selects from OpenCode's database. */
@@ -61,20 +65,23 @@ async function readJsonFiles(folder: string): Promise<readonly unknown[]> {
 
 /** What the user's OpenCode prints for these arguments; throws with a reason when it fails. */
 export async function runOpenCodeCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Buffer> {
-  try {
-    const { code, output } = await runToFile(env.OPENCODE_BIN || "opencode", args, {
-      env,
-      stderr: "ignore",
-      timeoutMs: TIMEOUT_MS,
-    });
-    if (code !== 0) throw new FailedCommand(`\`opencode ${args[0]}\` ended with code ${code}`);
-    return output;
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === "ENOENT"
-      ? new Error("the program opencode, which reads its database, is not on the PATH")
-      : error;
+  const run = { env, stderr: "ignore", timeoutMs: TIMEOUT_MS } as const;
+  for (const program of env.OPENCODE_BIN ? [env.OPENCODE_BIN] : OPENCODE_PROGRAMS) {
+    try {
+      const { code, output } = await runToFile(program, args, run);
+      if (code !== 0) throw new FailedCommand(`\`${program} ${args[0]}\` ended with code ${code}`);
+      return output;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
   }
+  throw new Error(
+    "neither opencode nor opencode2, which read its database, is on the PATH; OPENCODE_BIN names one elsewhere",
+  );
 }
+
+/** The names under which OpenCode is installed; one that is missing is passed over. */
+export const OPENCODE_PROGRAMS: readonly string[] = ["opencode", "opencode2"];
 
 /** The program ran, and did not do what it was asked. */
 class FailedCommand extends Error {

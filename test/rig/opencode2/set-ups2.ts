@@ -4,6 +4,8 @@ import type { SetUp } from "../opencode/set-ups.ts";
 export interface SetUp2 extends SetUp {
   /** Whether the part for the terminal is named. */
   readonly terminal?: true;
+  /** What is wrong with it. */
+  readonly terminalProblem?: RegExp;
 }
 
 const CACHE = ".cache/opencode/packages/carryover/node_modules/carryover";
@@ -118,5 +120,34 @@ export const SET_UPS_2: readonly SetUp2[] = [
     },
     problem: /2 copies are configured/,
     registered: true,
+  },
+  {
+    name: "a pair of a name and options, as version 1 has it, under the key of version 2",
+    files: { "project/opencode.json": config({ plugins: [["PLUGIN", { prune: "auto" }]] }) },
+    problem: /stands in brackets with its options under `plugins`.*does not read$/,
+    registered: false,
+  },
+  {
+    name: "a configuration that is broken",
+    files: { "project/opencode.json": '{ "plugins": ["carryover" }' },
+    problem: /^\S+opencode\.json cannot be read: [^\n]*$/,
+    registered: false,
+  },
+  {
+    name: "a cli.json that is broken",
+    files: { "project/opencode.json": config({ plugins: ["PLUGIN"] }), [CLI]: '{ "plugins": [' },
+    problem: /^\S+cli\.json cannot be read: [^\n]*$/,
+    registered: true,
+    terminalProblem: /cli\.json cannot be read/,
+  },
+  {
+    name: "a part for the terminal where nothing is",
+    files: {
+      "project/opencode.json": config({ plugins: ["PLUGIN"] }),
+      [CLI]: config({ plugins: ["/nowhere/carryover/dist/tui.js"] }),
+    },
+    problem: /^the part for the terminal is not there: there is no \/nowhere\/carryover\/dist\/tui\.js$/,
+    registered: true,
+    terminalProblem: /there is no \/nowhere/,
   },
 ];

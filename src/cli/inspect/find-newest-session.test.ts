@@ -1,0 +1,58 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { completedFork } from "../../../test/rig/forks/fork-samples.ts";
+import { pluginFolders } from "../../plugin/stores/folders.ts";
+import { openPluginStores } from "../../plugin/stores/open-stores.ts";
+import { currentProcess } from "../../stores/files/lock.ts";
+import { findNewestSession } from "./find-newest-session.ts";
+
+/** A home with sessions of OpenCode 2, whose program answers as the real one does, under a name of our choice. */
+function home(program: string) {
+  const root = mkdtempSync(join(tmpdir(), "carryover-newest-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const data = join(root, "data");
+  mkdirSync(join(data, "opencode"), { recursive: true });
+  writeFileSync(join(data, "opencode", "opencode.db"), "");
+  writeFileSync(
+    join(root, program),
+    `#!/bin/sh
+case "$1" in
+  api) echo '{"data":[{"id":"child"},{"id":"ses_1"}]}';;
+  export) echo "{\\"info\\":{\\"id\\":\\"$3\\"},\\"messages\\":[]}";;
+  *) exit 1;;
+esac
+`,
+  );
+  chmodSync(join(root, program), 0o755);
+  const env = { HOME: root, XDG_DATA_HOME: data, PATH: ["/usr/bin", "/bin", root].join(delimiter) };
+  vi.stubEnv("XDG_DATA_HOME", data);
+  vi.stubEnv("HOME", root);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const folders = pluginFolders({ store: undefined, env });
+  return { env, stores: openPluginStores({ store: undefined, folders, now: Date.now }) };
+}
+
+it.each(["opencode", "opencode2"])("is asked of the program, whichever is there: %s", async (program) => {
+  const { env } = home(program);
+  const { file, skipped } = await findNewestSession(env);
+  expect(skipped).toEqual([]);
+  expect(file.sessionId).toBe("child");
+});
+
+it("is no session of a fork, which has no parent in OpenCode 2", async () => {
+  const { env, stores } = home("opencode2");
+  const owner = { instanceId: "i1", process: currentProcess(), heartbeatAtMs: 1 };
+  const fork = completedFork({ owner, rootSessionId: "ses_1", parentSessionId: "ses_1", atMs: 1 });
+  await stores.forks("project").put({ id: fork.id, value: fork, expected: "missing" });
+  const { file } = await findNewestSession(env);
+  expect(file.sessionId).toBe("ses_1");
+});
+
+it("says which programs it looked for where there is none", async () => {
+  const { env } = home("another");
+  const { found, skipped } = await findNewestSession(env);
+  expect(found).toContain("an example");
+  expect(skipped.join()).toContain("neither opencode nor opencode2");
+});
