@@ -43,6 +43,8 @@ export interface BelievedWindow {
   overflowSettings(): Partial<OverflowSettings>;
   /** Whether reported usage fills the window. */
   overflowOf(usage: Usage | undefined): ReturnType<typeof isOverflow>;
+  /** Where an owner that compacts by itself does so; 0 where that is not known. */
+  ownerTokens(): number;
   /** True when a known window is all taken by the reserve for the answer. */
   isAllReserved(): boolean;
   /** Learns from a refusal of a request that was estimated at `sentTokens`. */
@@ -165,6 +167,8 @@ export function createBelievedWindow(
 
     overflowSettings,
     overflowOf: (usage) => isOverflow({ usage, limits: limits(), settings: overflowSettings() }),
+    // Whoever owns the window caps no reserve.
+    ownerTokens: () => usableTokens(limits(), options.overflow),
     isAllReserved: () => limits().contextTokens > 0 && usableTokens(limits(), overflowSettings()) <= 0,
 
     refused(report, sentTokens) {

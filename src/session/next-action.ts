@@ -163,7 +163,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
   const { autoCompact } = memory.settings;
   const knownTokens = decision.limit.source === "max_tokens" ? Number.POSITIVE_INFINITY : limitTokens;
   // Where the session does not compact, what counts is when its owner does.
-  const ownerTokens = overflow.usableTokens > 0 ? overflow.usableTokens : knownTokens;
+  const ownerTokens = core.believed.ownerTokens() || knownTokens;
   const fullTokens = autoCompact ? limitTokens : ownerTokens;
   const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
   const planned = { limit: decision.limit, idleMs };

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createTestContext, hooksOf, type TestContext } from "../../../test/rig/plugin-context.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
+import type { HostSignal } from "../host/agent-host.ts";
 import type { FeatureFailure } from "../host/features.ts";
 import { batchesInForce } from "../stores/journal.ts";
 import { createModelWindows } from "./models.ts";
@@ -27,7 +28,8 @@ function load({ context }: TestContext, children: readonly string[] = []) {
     await hooks["experimental.chat.messages.transform"]?.({}, { messages: list });
     return list;
   };
-  return { hooks, pruning, failures, send };
+  const signal = async (given: HostSignal): Promise<void> => windows.feature.onSignal?.(given);
+  return { hooks, pruning, failures, send, signal };
 }
 
 function user(id: string, text: string): SessionMessage {
@@ -72,6 +74,39 @@ function prunedIn(messages: readonly SessionMessage[]): readonly string[] {
     ({ info }) => String(info.id),
   );
 }
+
+/** A step in whose request the provider counted so many tokens. */
+function counted(id: string, output: string, tokens: number): SessionMessage {
+  const { info, parts } = step(id, output);
+  const cache = { read: Math.round(tokens * 0.8), write: 0 };
+  return {
+    info: { ...info, tokens: { input: tokens - cache.read, output: 50, reasoning: 0, cache } },
+    parts,
+  };
+}
+
+it.each([44_000, 48_000, 56_000, 64_000, 100_000])(
+  "by default the agent has no reason to compact a window of %d, of which it keeps 20,000 free",
+  async (contextTokens) => {
+    const { send, signal } = load(createTestContext());
+    await signal({
+      type: "request",
+      sessionId: SESSION,
+      model: { provider: "p", id: "m", contextTokens, outputTokens: 20_000 },
+    });
+    const messages = [user("u1", "Look at all of them.")];
+    for (let number = 1; number <= 30; number += 1) {
+      const sent = await send(messages);
+      const tokens = 3_700 + Math.round(JSON.stringify(sent).length / 4);
+      expect(tokens).toBeLessThan(contextTokens - 20_000);
+      const row = (line: number) =>
+        `step ${number} row ${line} value ${line * number} lorem ipsum dolor sit amet`;
+      messages.push(
+        counted(`a${number}`, Array.from({ length: 220 }, (_, line) => row(line)).join("\n"), tokens),
+      );
+    }
+  },
+);
 
 describe("pruning", () => {
   it("leaves lines of old outputs, and the same ones in every request from then on, after a restart too", async () => {
