@@ -296,6 +296,61 @@ describe("the shadow of a provider's compaction", () => {
   });
 });
 
+describe("Anthropic's compaction as the summarizer", () => {
+  it("sums up the messages as they stand, and leaves when and where to us", async () => {
+    const provider = createNativeAnthropic({ windowTokens: 100_000, answer: twelveFiles });
+    const used: number[] = [];
+    const { session, text } = await run(anthropicModel(provider), {
+      providerOptions: {},
+      limits: { contextTokens: 90_000, outputTokens: 4_000 },
+      prune: "off",
+      summarizer: { way: "compaction" },
+      onUsage: ({ usage }) => void used.push(usage.inputTokens),
+    });
+    expect(text).toBe("All twelve files are read.");
+    expect(provider.refusals).toEqual([]);
+    expect(provider.faults).toEqual([]);
+    expect(steps(session)).toEqual(new Set(["compact"]));
+    expect(provider.blocks.length).toBeGreaterThan(0);
+    expect(used).toHaveLength(provider.blocks.length);
+    const asked = provider.requests.filter((body) => body.compaction ?? body.context_management);
+    expect(asked).toHaveLength(provider.blocks.length);
+    // The request is the conversation itself, tools and all: what the provider has in its cache.
+    const [first] = asked;
+    expect(first?.tools).toEqual(provider.requests[0]?.tools);
+    const before = provider.requests[provider.requests.indexOf(first ?? {}) - 1];
+    const cached = JSON.stringify(before?.messages).slice(0, -20);
+    expect(JSON.stringify(first?.messages).startsWith(cached)).toBe(true);
+    expect(JSON.stringify(first)).toContain("## Next steps");
+    // Its words are an ordinary summary of ours: no block is sent.
+    const sent = JSON.stringify(provider.requests.at(-1)?.messages);
+    expect(sent).toContain(provider.blocks.at(-1));
+    expect(sent).not.toContain('"type":"compaction"');
+  });
+
+  it("asks by a prompt where the provider does not compact", async () => {
+    const provider = createPlainChat({
+      windowTokens: 90_000,
+      answer: (count) => (count === 0 ? SUMMARY : "The fourth was src/file-3.ts."),
+    });
+    const filled = Array.from({ length: 12 }, (_, index): ModelMessage[] => [
+      { role: "user", content: `Question ${index}?` },
+      { role: "assistant", content: toolText(index + 1, 20_000) },
+    ]).flat();
+    const { model, session } = carryover(
+      createOpenAI({ apiKey: "k", fetch: provider.fetch }).chat("gpt-4.1"),
+      {
+        limits: { contextTokens: 64_000, outputTokens: 4_000 },
+        summarizer: { way: "compaction" },
+      },
+    );
+    const { text } = await generateText({ model, messages: [...filled, NEXT], maxRetries: 0 });
+    expect(text).toBe("The fourth was src/file-3.ts.");
+    expect(steps(session)).toContain("compact");
+    expect(provider.requests).toHaveLength(2);
+  });
+});
+
 const openaiOptions = {
   openai: { store: false, contextManagement: [{ type: "compaction", compactThreshold: 50_000 }] },
 };

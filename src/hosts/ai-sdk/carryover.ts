@@ -31,13 +31,20 @@ import {
 import { asObject, isObject, omitUndefined } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { type CompactResult, compactConversation } from "./compact.ts";
+import type { CurrentRequest } from "./compaction-summarizer.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
-import { asCallable, knownLimits, type LanguageModelLike, type ModelCall } from "./language-model.ts";
+import { asCallable, knownLimits, type LanguageModelLike } from "./language-model.ts";
 import { type LanguageModelObject, resolveModel } from "./model-by-name.ts";
 import { createRecallTool, type RecallInput, recallToolIn } from "./recall-tool.ts";
 import { createRequestRecognizer } from "./recognize-request.ts";
 import { serveOthers } from "./serve-others.ts";
-import { modelRef, readSummarizer, type SummarizerOption, summarizerRule } from "./summarizer.ts";
+import {
+  modelRef,
+  readSummarizer,
+  type SummarizerCalls,
+  type SummarizerOption,
+  summarizerRule,
+} from "./summarizer.ts";
 import { type CarryoverTelemetry, traceSummarizer } from "./telemetry.ts";
 import { wrapModel } from "./wrap-model.ts";
 
@@ -134,7 +141,7 @@ function converse(
   options: CarryoverOptions,
   id?: string,
 ): Omit<OpenConversation, "for"> {
-  let headers: ModelCall["headers"];
+  let sent: Omit<CurrentRequest, "prompt"> | undefined;
   let recallTool: string | undefined;
   let isEdited = false;
   let isOtherTold = false;
@@ -142,7 +149,8 @@ function converse(
   const emit = (event: SessionEvent): void => callListener(() => options.onEvent?.(event, id));
   const warn = (code: WarningCode, message: string): void => emit({ type: "warning", code, message });
   const { session, clock } = openSession(base, options, {
-    headers: () => headers,
+    headers: () => sent?.call.headers,
+    current: () => sent && { ...sent, prompt: conversation.currentWire() },
     recallTool: () => recallTool,
     onEvent(event) {
       isEdited ||= event.type === "context_changed";
@@ -189,8 +197,8 @@ function converse(
   const own = wrapModel(called, {
     session,
     conversation,
-    onCall(call) {
-      headers = call.headers;
+    onCall(call, way) {
+      sent = { call, way };
       recallTool = recallToolIn(call.tools);
     },
   });
@@ -233,7 +241,7 @@ export interface CarryoverOptions
   > {
   /** The name of the tool that recalls, for notices; where the model is wrapped the request says it. @default as the request says, else none */
   readonly recallTool?: SessionOptions["recallTool"];
-  /** Who writes summaries: another model of the AI SDK, by object or by name, code of your own, or `{ model, system, instructions }` with what it is told. @default the model itself */
+  /** Who writes summaries: another model of the AI SDK, by object or by name, code of your own, or `{ model, system, instructions, way }` with what it is told, and how. @default the model itself */
   readonly summarizer?: SummarizerOption;
   /** Where long outputs and the record of what was done are kept; without it, in your messages and in `onCompact`. @default none */
   readonly store?: CarryoverStore;
@@ -283,11 +291,7 @@ function openSession(
   const { summarizer, store, restore: _, onCompact: __, onUsage: ___, telemetry, hooks, ...rest } = options;
   const { clock = createSystemClock(), overflow, onEvent: ____, ...sessionOptions } = rest;
   const model = modelRef(base ?? NO_MODEL);
-  const {
-    summarizer: writer,
-    model: asked = model,
-    option,
-  } = readSummarizer(base, summarizer, wiring.headers);
+  const { summarizer: writer, model: asked = model, option } = readSummarizer(base, summarizer, wiring);
   const ports: SessionPorts = {
     clock,
     ...(writer && {
@@ -329,8 +333,7 @@ const NO_MODEL: LanguageModelLike = {
 
 const COMPACT_NOW_SHAPE: Shape<CompactNowOptions> = { signal: SIGNAL_RULE };
 
-interface Wiring {
-  readonly headers: () => ModelCall["headers"];
+interface Wiring extends SummarizerCalls {
   /** The name of the recall tool in the newest request. */
   readonly recallTool: () => string | undefined;
   readonly onEvent: NonNullable<SessionOptions["onEvent"]>;

@@ -62,7 +62,7 @@ export function assumeManagement(model: unknown, wire: AiSdkWire, metadata: unkn
 type ProviderActs = NonNullable<ProviderManagement["acts"]>;
 
 /** Whose compaction blocks a model reads: those that its own provider makes, by a protocol that has them. */
-function ownBlocks(provider: string, modelId: string): "anthropic" | "openai" | undefined {
+export function ownBlocks(provider: string, modelId: string): "anthropic" | "openai" | undefined {
   // A gateway passes options and blocks on.
   const isGateway = provider === "gateway";
   if (isGateway ? modelId.startsWith("anthropic/") : provider.includes("anthropic")) return "anthropic";

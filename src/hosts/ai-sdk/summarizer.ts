@@ -1,9 +1,10 @@
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import { inputWindowTokens } from "../../compaction/trigger/overflow.ts";
 import type { SessionOptions } from "../../session/options.ts";
-import { check, either, methods, type Rule, text } from "../../text/check.ts";
+import { check, either, methods, oneOf, type Rule, text } from "../../text/check.ts";
 import { omitUndefined } from "../../text/json.ts";
 import type { ModelRef } from "../../transcript/message.ts";
+import { type CurrentRequest, createCompactionSummarizer } from "./compaction-summarizer.ts";
 import {
   createModelSummarizer,
   knownLimits,
@@ -20,6 +21,8 @@ export interface SummarizerChoice {
   readonly system?: string;
   /** What to write and under which headings; merging, length and secrets are still told after it. @default six headings */
   readonly instructions?: string;
+  /** `compaction`: Anthropic compacts the messages as they stand in its cache; other models are asked by a prompt. @default prompt */
+  readonly way?: "prompt" | "compaction";
 }
 
 /** What the option `summarizer` may be. */
@@ -29,9 +32,9 @@ export type SummarizerOption = LanguageModelLike | string | Summarizer | Summari
 export function readSummarizer(
   base: LanguageModelLike | undefined,
   given: SummarizerOption | undefined,
-  headers: () => ModelCall["headers"],
+  { headers, current }: SummarizerCalls,
 ): ReadSummarizer {
-  const { model: chosen = base, system, instructions } = choiceOf(given);
+  const { model: chosen = base, system, instructions, way } = choiceOf(given);
   const writer = typeof chosen === "string" ? resolveModel(chosen) : chosen;
   const told = omitUndefined({ system, instructions });
   if (writer === undefined) return { option: told };
@@ -39,14 +42,25 @@ export function readSummarizer(
     return { summarizer: writer as Summarizer, ...(base && { model: modelRef(base) }), option: told };
   const model = modelRef(writer);
   const limits = knownLimits(model.id);
+  const byPrompt = createModelSummarizer(writer, headers);
   return {
-    summarizer: createModelSummarizer(writer, headers),
+    summarizer:
+      way === "compaction"
+        ? createCompactionSummarizer(writer, { current, otherwise: byPrompt, ...told })
+        : byPrompt,
     model,
     option:
       writer === base
         ? told
         : { model, windowTokens: inputWindowTokens(limits), outputTokens: limits.outputTokens, ...told },
   };
+}
+
+/** What is known of the conversation's own requests. */
+export interface SummarizerCalls {
+  readonly headers: () => ModelCall["headers"];
+  /** The request that is being prepared, as it would be sent now. */
+  readonly current: () => CurrentRequest | undefined;
 }
 
 interface ReadSummarizer {
@@ -73,11 +87,11 @@ function isModel(value: unknown): value is LanguageModelLike {
 /** What the option may be, given the rule of a model. */
 export function summarizerRule(languageModel: Rule): Rule {
   const writer = either(methods("summarize"), languageModel);
-  const shape = { model: writer, system: text, instructions: text };
+  const shape = { model: writer, system: text, instructions: text, way: oneOf("prompt", "compaction") };
   return {
-    expects: `${writer.expects}, or { model, system, instructions }`,
+    expects: `${writer.expects}, or { model, system, instructions, way }`,
     find: (value, path) =>
-      ["model", "system", "instructions"].some((name) => Object.hasOwn(Object(value), name))
+      ["model", "system", "instructions", "way"].some((name) => Object.hasOwn(Object(value), name))
         ? check(shape, value, path)
         : writer.find(value, path),
   };

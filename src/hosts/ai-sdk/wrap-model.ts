@@ -18,7 +18,6 @@ export function wrapModel(
   { session, conversation, onCall }: WrapOptions,
 ): CallableModel {
   async function send<T>(call: ModelCall, attempt: (call: ModelCall) => Promise<Attempt<T>>): Promise<T> {
-    onCall(call);
     for (;;) {
       const made = await attempt(await requestFor(call));
       if (!isWorthAnotherTry(made)) return made.settle();
@@ -86,8 +85,14 @@ export function wrapModel(
   }
 
   return likeModel(base, {
-    doGenerate: (call) => send(call, generate),
-    doStream: (call) => send(call, stream),
+    doGenerate(call) {
+      onCall(call, "generate");
+      return send(call, generate);
+    },
+    doStream(call) {
+      onCall(call, "stream");
+      return send(call, stream);
+    },
   });
 }
 
@@ -95,7 +100,7 @@ interface WrapOptions {
   readonly session: Session;
   readonly conversation: Conversation;
   /** Called with every request before it is sent. */
-  readonly onCall: (call: ModelCall) => void;
+  readonly onCall: (call: ModelCall, way: "generate" | "stream") => void;
 }
 
 /** One request that was sent: how it ended, and how to use or discard its answer. */

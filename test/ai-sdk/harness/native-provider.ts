@@ -118,7 +118,14 @@ export function createPlainChat(options: NativeOptions): NativeProvider {
       choices: [{ index: 0, message, finish_reason: "stop" }],
       usage: { prompt_tokens: tokens, completion_tokens: 9, total_tokens: tokens + 9 },
     });
-  });
+  }, streamedChat);
+}
+
+function streamedChat({ choices, ...head }: Json): Response {
+  const [{ message, ...choice } = {}] = list(choices);
+  const chunk = { ...head, object: "chat.completion.chunk", choices: [{ ...choice, delta: message }] };
+  const text = `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
+  return new Response(text, { headers: { "content-type": "text/event-stream" } });
 }
 
 function createState({ windowTokens = Number.POSITIVE_INFINITY, answer, refuses }: NativeOptions) {
@@ -144,7 +151,10 @@ function createState({ windowTokens = Number.POSITIVE_INFINITY, answer, refuses 
       const error = { type: "invalid_request_error", message };
       return Response.json({ type: "error", error }, { status: 400 });
     },
-    provider: (respond: (body: Json, headers: Headers) => Response): NativeProvider => ({
+    provider: (
+      respond: (body: Json, headers: Headers) => Response,
+      stream: (whole: Json) => Response = streamed,
+    ): NativeProvider => ({
       requests,
       refusals,
       blocks,
@@ -154,7 +164,7 @@ function createState({ windowTokens = Number.POSITIVE_INFINITY, answer, refuses 
         const body = JSON.parse(String(init?.body)) as Json;
         requests.push(body);
         const response = respond(body, new Headers(init?.headers));
-        return body.stream === true && response.ok ? streamed((await response.json()) as Json) : response;
+        return body.stream === true && response.ok ? stream((await response.json()) as Json) : response;
       },
     }),
   };
