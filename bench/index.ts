@@ -6,6 +6,7 @@ import { benchRecall } from "./recall.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
 import { benchScale } from "./scale.bench.ts";
 import { benchSession } from "./session.bench.ts";
+import { benchState } from "./state.bench.ts";
 import { benchTokens } from "./tokens.bench.ts";
 import { benchToolOutput } from "./tool-output.bench.ts";
 import { benchTurns } from "./turns.bench.ts";
@@ -18,6 +19,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   recall: benchRecall,
   "tool-output": benchToolOutput,
   session: benchSession,
+  state: benchState,
   turns: benchTurns,
   jsonl: benchJsonl,
   scale: benchScale,

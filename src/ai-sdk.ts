@@ -3,7 +3,6 @@ export type { AiSdkMessage, AiSdkWire } from "./formats/wires/ai-sdk/ai-sdk-mess
 export type {
   CarryoverOptions,
   CarryoverStore,
-  CompactedConversation,
   CompactMessagesOptions,
   CompactNowOptions,
 } from "./hosts/ai-sdk/carryover.ts";
@@ -16,6 +15,8 @@ export {
   type PrepareStep,
   type StepToPrepare,
 } from "./hosts/ai-sdk/conversation.ts";
+export type { CompactedConversation } from "./hosts/ai-sdk/hand-over.ts";
 export { createModelSummarizer, knownLimits, type LanguageModelLike } from "./hosts/ai-sdk/language-model.ts";
 export { createRecallTool, type RecallInput } from "./hosts/ai-sdk/recall-tool.ts";
 export type { SummarizerChoice, SummarizerOption } from "./hosts/ai-sdk/summarizer.ts";
+export type { PersistedDelta, Persistence } from "./session/persist.ts";

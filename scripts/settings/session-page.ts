@@ -144,7 +144,8 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "message-repeated": "a message was appended that is there already, and was not taken; told once",
   "usage-anomaly": "a usage that the provider reported cannot be true and is not counted",
   "hook-failed": "a hook threw, hung or answered nonsense",
-  "not-persisted": "`onCompact` of the middleware threw",
+  "not-persisted":
+    "`persist` of the middleware failed or took too long, told once until it works again; or `onCompact` did",
   "request-not-edited":
     "what the middleware wanted to send breaks a rule of the providers: the messages go out as they came",
   "other-conversation":

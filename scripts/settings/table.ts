@@ -351,6 +351,7 @@ export const GROUPS: readonly Group[] = [
       summarizer: { default: "the model itself", from: D3, when: "a cheaper model writes summaries" },
       store: { default: "none", when: "cut outputs shall be recalled, or a restart goes on" },
       restore: { default: "nothing", when: "a conversation is loaded again" },
+      persist: { default: "none", when: "you store conversations in a database" },
       onCompact: { default: "none", when: "you store conversations" },
       recallTool: {
         default: "as the request says, else none",

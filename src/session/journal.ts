@@ -6,7 +6,8 @@ export interface Journal {
   read(): Promise<JournalContent>;
   /**
    * `all`: every entry stays, so that one can read later what was done and why. `state`: only what is in force has to be
-   * kept, so that a session writes little, and now and then a snapshot in place of everything before it. @default all
+   * kept, so that a session writes little, and now and then a snapshot in place of everything before it.
+   * @default all
    */
   readonly keeps?: "all" | "state";
 }

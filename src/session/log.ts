@@ -50,7 +50,9 @@ export function createSessionLog(ports: SessionLogPorts): SessionLog {
 
   async function append(to: Journal, record: SessionRecord): Promise<void> {
     const start = async () => to.append(record);
-    const result = await callWithin({ start, limitMs: JOURNAL_LIMIT_MS, clock });
+    // One that keeps the state has a limit of its own.
+    const limitMs = to.keeps === "state" ? STATE_LIMIT_MS : JOURNAL_LIMIT_MS;
+    const result = await callWithin({ start, limitMs, clock });
     if (result.status === "done" && result.value?.status === "appended") return;
     const code =
       result.status === "done" && result.value?.status === "failed" ? result.value.code : result.status;
@@ -101,11 +103,12 @@ interface SessionLogPorts {
 
 /** How long a write to the journal is waited for. */
 const JOURNAL_LIMIT_MS = 10_000;
+const STATE_LIMIT_MS = 60_000;
 
 const NOTHING_NEWER = { records: 0, chars: 0 } as const;
 /** A snapshot is written behind so many records, or so many characters, and at least this much more than the last one had. */
 const SNAPSHOT_RECORDS = 200;
-const SNAPSHOT_CHARS = 100_000;
+const SNAPSHOT_CHARS = 50_000;
 const SNAPSHOT_SHARE = 3;
 
 /** Something the session did or noticed. Every start is followed by exactly one end, also after an abort. */

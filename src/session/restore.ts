@@ -7,6 +7,7 @@ import { foldHistory } from "./fold.ts";
 import type { JournalContent } from "./journal.ts";
 import { type PendingSummary, pendingKey } from "./pending-summaries.ts";
 import { batchOf, readRecord, type SnapshotRecord, storedBatchOf } from "./record.ts";
+import { snapshotOf } from "./snapshot.ts";
 import { readSessionState, restoreBatch, type StoredBatch } from "./state.ts";
 
 /**
@@ -77,6 +78,9 @@ export async function restoreBatches(core: SessionCore, state: unknown): Promise
   }
   foldHistory(history);
   core.changed("restore", "journal");
+  // A state from elsewhere is not in the journal, and what follows is built on it.
+  if (core.ports.journal?.keeps === "state" && snapshot === undefined && kept.batches.length > 0)
+    log.write(snapshotOf(core));
   const counted = new Set(
     core.countedResults().map(({ message, partIndex }) => handleOf(message, partIndex)),
   );

@@ -1,6 +1,12 @@
 import { generateText, type ModelMessage } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
-import { type CarryoverOptions, type CompactedConversation, carryover } from "../../src/ai-sdk.ts";
+import {
+  type CarryoverOptions,
+  type CompactedConversation,
+  carryover,
+  type PersistedDelta,
+  type Persistence,
+} from "../../src/ai-sdk.ts";
 import type { SessionEvent } from "../../src/session/log.ts";
 import { createMemoryJournal, createMemorySpillStore } from "../../src/stores/memory.ts";
 import { longConversation } from "./harness/conversation.ts";
@@ -101,6 +107,75 @@ describe("what onCompact hands over", () => {
       code: "not-persisted",
       message: "onCompact threw: Error: disk full",
     });
+  });
+});
+
+describe("persist", () => {
+  it("gives the same window in another process, from small values in any order", async () => {
+    await start();
+    const rows: PersistedDelta[] = [];
+    const persist: Persistence = {
+      load: async () => rows.toReversed(),
+      append: async (delta) => void rows.push(JSON.parse(JSON.stringify(delta))),
+    };
+    const messages = await serve(history, { persist });
+    const sent = lastMessages();
+    await serve(next(messages), { persist });
+    expect(lastMessages().slice(0, sent.length)).toEqual(sent);
+    expect(summaries()).toBe(1);
+    expect(rows.map(({ number, writer }) => [number, writer])).toEqual([[1, 1]]);
+  });
+
+  it("goes on from a state that was kept by onCompact", async () => {
+    await start();
+    let state: unknown;
+    const rows: PersistedDelta[] = [];
+    const persist: Persistence = { load: () => rows, append: (delta) => void rows.push(delta) };
+    const messages = await serve(history, {
+      onCompact(changed) {
+        state = changed.state;
+      },
+    });
+    const sent = lastMessages();
+    await serve(messages.slice(0, -1), { restore: JSON.parse(JSON.stringify(state)), persist });
+    await serve(next(messages), { persist });
+    expect(lastMessages().slice(0, sent.length)).toEqual(sent);
+    expect(summaries()).toBe(1);
+  });
+
+  it.each([
+    ["hangs", () => new Promise<never>(() => {})],
+    ["throws", () => Promise.reject(new Error("connection lost"))],
+  ])(
+    "that %s neither fails nor holds up a request for longer than its limit, and is told once",
+    async (_, fail) => {
+      await start();
+      const events: SessionEvent[] = [];
+      const startedAt = performance.now();
+      const { model } = carryover(provider.model("openai-compatible"), {
+        limits,
+        // The default of 5 seconds would make the test wait; the clock is the only difference.
+        persist: { load: fail, append: fail, timeoutMs: 50 },
+        onEvent: (event) => events.push(event),
+      });
+      for (let request = 0; request < 3; request++)
+        await generateText({ model, messages: history, tools: { read }, maxRetries: 0 });
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
+      expect(lastMessages().length).toBeGreaterThan(1);
+      expect(
+        events.filter((event) => event.type === "warning" && event.code === "not-persisted"),
+      ).toHaveLength(1);
+    },
+  );
+
+  it("is not taken beside a journal", async () => {
+    await start();
+    const persist = { load: () => [], append: () => undefined };
+    const both = { persist, store: { journal: createMemoryJournal() } };
+    expect(() => carryover(provider.model("openai-compatible"), both)).toThrow("give one of them");
+    expect(() => carryover(provider.model("openai-compatible"), { persist: { load: 7 } as never })).toThrow(
+      "persist.append",
+    );
   });
 });
 

@@ -13,8 +13,14 @@ import {
   type SessionOptions,
   type SessionPorts,
 } from "../../session/options.ts";
+import {
+  createPersistJournal,
+  findTwoJournals,
+  PERSIST_RULE,
+  type Persistence,
+  type PersistJournal,
+} from "../../session/persist.ts";
 import { createSession, type Session } from "../../session/session.ts";
-import type { SessionState } from "../../session/state.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import {
   callback,
@@ -33,6 +39,7 @@ import type { SpillStore } from "../../tool-output/spill.ts";
 import { type CompactResult, compactConversation } from "./compact.ts";
 import type { CurrentRequest } from "./compaction-summarizer.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
+import { type CompactedConversation, createHandOver, withoutSystem } from "./hand-over.ts";
 import { asCallable, knownLimits, type LanguageModelLike } from "./language-model.ts";
 import { type LanguageModelObject, resolveModel } from "./model-by-name.ts";
 import { createRecallTool, type RecallInput, recallToolIn } from "./recall-tool.ts";
@@ -63,7 +70,7 @@ export interface Carryover<Model extends LanguageModelLike> {
   /**
    * A conversation of its own with the same model and options, such as a sub-agent or a title needs one. The same id gives
    * the same one as long as this object lives; other options count when it is first asked for. What persists the
-   * conversation itself (`restore`, `store.journal`) is not shared: give it here.
+   * conversation itself (`restore`, `persist`, `store.journal`) is not shared: give it here.
    */
   for(id: string, options?: CarryoverOptions): Carryover<Model>;
 }
@@ -105,7 +112,7 @@ export function carryover(given: LanguageModelLike | string, options: CarryoverO
 type OpenConversation = Carryover<LanguageModelLike>;
 
 /** What another conversation has in common with this one. */
-function sharedOptions({ restore: _, store, ...shared }: CarryoverOptions): CarryoverOptions {
+function sharedOptions({ restore: _, persist: __, store, ...shared }: CarryoverOptions): CarryoverOptions {
   return store?.spills === undefined ? shared : { ...shared, store: { spills: store.spills } };
 }
 
@@ -143,20 +150,20 @@ function converse(
 ): Omit<OpenConversation, "for"> {
   let sent: Omit<CurrentRequest, "prompt"> | undefined;
   let recallTool: string | undefined;
-  let isEdited = false;
   let isOtherTold = false;
   const usageListeners = new Set<(used: SummaryUsage) => void>();
   const emit = (event: SessionEvent): void => callListener(() => options.onEvent?.(event, id));
   const warn = (code: WarningCode, message: string): void => emit({ type: "warning", code, message });
-  const { session, clock } = openSession(base, options, {
+  const { session, clock, persisted } = openSession(base, options, {
     headers: () => sent?.call.headers,
     current: () => sent && { ...sent, prompt: conversation.currentWire() },
     recallTool: () => recallTool,
     onEvent(event) {
-      isEdited ||= event.type === "context_changed";
+      if (event.type === "context_changed") handOver.edited();
       if (event.type === "summary_usage") tellUsage(event);
       emit(event);
     },
+    onNotPersisted: (message) => warn("not-persisted", message),
   });
 
   function tellUsage({ type: _, ...usage }: Extract<SessionEvent, { type: "summary_usage" }>): void {
@@ -173,24 +180,23 @@ function converse(
     );
   }
 
-  async function persist(): Promise<void> {
-    if (!isEdited || options.onCompact === undefined) return;
-    isEdited = false;
-    try {
-      await options.onCompact({
-        state: session.toJSON(),
-        messages: withoutSystem(conversation.currentWire()),
-        ...omitUndefined({ id }),
-      });
-    } catch (error) {
-      warn("not-persisted", `onCompact threw: ${String(error)}`);
-    }
-  }
-
   const conversation = createConversation(session, {
     clock,
     restore: options.restore,
-    onPrepared: persist,
+    async onPrepared() {
+      persisted?.retry();
+      await handOver.now();
+    },
+    onWarning: warn,
+  });
+  const handOver = createHandOver({
+    onCompact: options.onCompact,
+    changed: () => ({
+      state: session.toJSON(),
+      messages: withoutSystem(conversation.currentWire()),
+      ...omitUndefined({ id }),
+    }),
+    clock,
     onWarning: warn,
   });
   const called = asCallable(base ?? NO_MODEL);
@@ -229,10 +235,6 @@ function callListener(call: () => void): void {
   } catch {}
 }
 
-function withoutSystem(wire: AiSdkWire): readonly ModelMessage[] {
-  return wire.filter(({ role }) => role !== "system") as unknown as readonly ModelMessage[];
-}
-
 /** How a conversation is kept within its model's window; everything has a default. */
 export interface CarryoverOptions
   extends Omit<
@@ -247,7 +249,13 @@ export interface CarryoverOptions
   readonly store?: CarryoverStore;
   /** What `session.toJSON()` gave when these messages were last used. @default nothing */
   readonly restore?: unknown;
-  /** Called with what to persist whenever the window was edited; awaited before the request is sent. @default none */
+  /**
+   * Keeps the state as a list of small values: `load` gives all of them, `append` keeps one more. Neither can hold up a
+   * request for longer than `timeoutMs` (5,000), or make it fail.
+   * @default none
+   */
+  readonly persist?: Persistence;
+  /** Called with what to persist whenever the window was edited; awaited before the request is sent, for 10 seconds at most. @default none */
   readonly onCompact?: (changed: CompactedConversation) => void | Promise<void>;
   /** Called with what each call for a summary used, which the usage of your own requests does not count. @default none */
   readonly onUsage?: (used: SummaryUsage, id?: string) => void;
@@ -269,17 +277,14 @@ export interface CarryoverStore {
   readonly journal?: Journal;
 }
 
-/** What to persist: either beside all messages, the state, or in place of all messages, those that are left. */
-export interface CompactedConversation {
-  readonly state: SessionState;
-  readonly messages: readonly ModelMessage[];
-  /** Of a conversation that `for` gave. */
-  readonly id?: string;
-}
-
 /** Throws one error that lists every problem. */
 function checkOptions(options: unknown, others: readonly Problem[]): void {
-  throwProblems([...others, ...check(CARRYOVER_SHAPE, options), ...findConflicts(Object(options))]);
+  throwProblems([
+    ...others,
+    ...check(CARRYOVER_SHAPE, options),
+    ...findConflicts(Object(options)),
+    ...findTwoJournals(options),
+  ]);
 }
 
 /** A session by options that were checked. */
@@ -288,8 +293,10 @@ function openSession(
   options: CarryoverOptions,
   wiring: Wiring,
 ): OpenSession {
-  const { summarizer, store, restore: _, onCompact: __, onUsage: ___, telemetry, hooks, ...rest } = options;
+  const { summarizer, store, persist, restore: _, onCompact: __, onUsage: ___, ...more } = options;
+  const { telemetry, hooks, ...rest } = more;
   const { clock = createSystemClock(), overflow, onEvent: ____, ...sessionOptions } = rest;
+  const persisted = persist && createPersistJournal(persist, { clock, onFailure: wiring.onNotPersisted });
   const model = modelRef(base ?? NO_MODEL);
   const { summarizer: writer, model: asked = model, option } = readSummarizer(base, summarizer, wiring);
   const ports: SessionPorts = {
@@ -298,7 +305,7 @@ function openSession(
       summarizer: telemetry === undefined ? writer : traceSummarizer(writer, { telemetry, model: asked }),
     }),
     ...(hooks && { hooks }),
-    ...omitUndefined({ spills: store?.spills, journal: store?.journal }),
+    ...omitUndefined({ spills: store?.spills, journal: persisted ?? store?.journal }),
   };
   const session = createSession(ports, {
     recallTool: wiring.recallTool,
@@ -309,7 +316,7 @@ function openSession(
     summarizer: option,
     onEvent: wiring.onEvent,
   });
-  return { session, clock };
+  return { session, clock, persisted };
 }
 
 /** The limits that were given, completed by what is known of the model. */
@@ -337,11 +344,13 @@ interface Wiring extends SummarizerCalls {
   /** The name of the recall tool in the newest request. */
   readonly recallTool: () => string | undefined;
   readonly onEvent: NonNullable<SessionOptions["onEvent"]>;
+  readonly onNotPersisted: (message: string) => void;
 }
 
 interface OpenSession {
   readonly session: Session;
   readonly clock: Clock;
+  readonly persisted: PersistJournal | undefined;
 }
 
 const languageModel: Rule = {
@@ -374,6 +383,7 @@ const CARRYOVER_SHAPE: Shape<CarryoverOptions> = {
       return check(STORE_SHAPE, isObject(value) ? { spills, journal } : value, path);
     },
   },
+  persist: PERSIST_RULE,
   restore: rule("what session.toJSON() gave, parsed", (value) => value === null || typeof value === "object"),
   onCompact: callback,
   onUsage: callback,

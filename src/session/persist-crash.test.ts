@@ -1,0 +1,127 @@
+import { describe, expect, it } from "vitest";
+import { createFakeClock } from "../../test/rig/fakes.ts";
+import { deepFreeze } from "../../test/rig/notation.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { createPersistJournal } from "./persist.ts";
+import { createSession, type Session } from "./session.ts";
+
+const output = (seed: number, lines: number): string =>
+  Array.from(
+    { length: lines },
+    (_, line) => `src/f${seed}.ts:${line}: value ${(seed * 7919 + line) % 997}`,
+  ).join("\n");
+
+const request: Message = { id: "u", role: "user", parts: [{ type: "text", text: "Read every file." }] };
+const step = (number: number): Message => ({
+  id: `s${number}`,
+  role: "assistant",
+  finish: "tool-calls",
+  parts: [
+    { type: "text", text: `Step ${number}.` },
+    {
+      type: "tool",
+      callId: `c${number}`,
+      tool: "read",
+      input: { path: `src/f${number}.ts` },
+      // Every seventh is too long and gets bounded.
+      outcome: { status: "done", output: output(number, number % 7 === 0 ? 900 : 60), attachments: [] },
+    },
+  ],
+});
+const STEPS = 150;
+const messages: Transcript = deepFreeze([
+  request,
+  ...Array.from({ length: STEPS }, (_, index) => step(index)),
+]);
+
+/** A process: a session on the rows that are there. */
+function open(rows: unknown[], onAppend: (session: Session) => void = () => {}) {
+  const clock = createFakeClock();
+  const journal = createPersistJournal(
+    {
+      load: () => structuredClone(rows),
+      append(delta) {
+        onAppend(session);
+        rows.push(structuredClone(delta));
+      },
+    },
+    { clock, onFailure: (message) => expect.fail(message) },
+  );
+  // The same request gets the same summary, in whichever process.
+  const summarize = async ({ prompt }: { readonly prompt: string }) =>
+    `## Goal\nRead on after ${prompt.length}.`;
+  const session: Session = createSession(
+    { clock, journal, summarizer: { summarize } },
+    { limits: { contextTokens: 12_000, outputTokens: 1_000 } },
+  );
+  return session;
+}
+
+const bytes = (session: Session): string =>
+  JSON.stringify(session.projection(), (key, value: unknown) => (key === "createdAt" ? undefined : value));
+
+interface Boundary {
+  /** How many rows there are. */
+  readonly rows: number;
+  readonly known: number;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Runs to the end, and notes at each write what the model would be shown without and with it. */
+async function uninterrupted() {
+  const rows: unknown[] = [];
+  const boundaries: Boundary[] = [];
+  const sent: string[] = [];
+  let before = "";
+  let known = 0;
+  const session = open(rows, (writing) => {
+    const after = bytes(writing);
+    boundaries.push({ rows: rows.length, known, before, after });
+    before = after;
+  });
+  await session.restore([]);
+  for (known = 1; known <= messages.length; known++) {
+    session.observe(messages.slice(0, known));
+    before = bytes(session);
+    await session.prepare({ moment: "after-turn" });
+    sent.push(bytes(session));
+  }
+  return { rows, boundaries, sent };
+}
+
+describe("a process that ends at any write", () => {
+  it("is followed by one that shows the model the same, and goes on as if nothing had happened", async () => {
+    const { rows, boundaries, sent } = await uninterrupted();
+    const types = rows.map((row) => (row as { type: string }).type);
+    expect(boundaries.length).toBeGreaterThan(40);
+    expect(types).toContain("snapshot");
+    for (const [index, { rows: count, known, before, after }] of boundaries.entries()) {
+      const kept = rows.slice(0, count);
+      const row = rows[count];
+      const torn = JSON.stringify(row).slice(0, 40 + ((index * 37) % 400));
+      const ends: readonly (readonly [string, unknown[], string])[] = [
+        ["before", kept, before],
+        ["in the middle of", [...kept, torn], before],
+        ["after", [...kept, row], after],
+        ["twice", [...kept, row, row], after],
+      ];
+      for (const [when, left, shown] of ends) {
+        const session = open([...left]);
+        await session.restore(messages.slice(0, known));
+        expect(bytes(session), `${when} ${index}`).toBe(shown);
+        await session.prepare({ moment: "after-turn" });
+        expect(bytes(session), `${when} ${index}, prepared`).toBe(sent[known - 1]);
+      }
+    }
+  });
+
+  it("needs no row that stands before a snapshot", async () => {
+    const { rows, sent } = await uninterrupted();
+    const newest = rows.findLastIndex((row) => (row as { type: string }).type === "snapshot");
+    const session = open(rows.slice(newest));
+    expect(await session.restore(messages)).toMatchObject({ dropped: 0, unreadable: 0 });
+    expect(bytes(session)).toBe(sent.at(-1));
+    expect(await session.recall("s3/1")).toMatchObject({ status: "found", text: output(3, 60) });
+  });
+});
