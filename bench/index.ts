@@ -1,3 +1,4 @@
+import { benchAiSdk } from "./ai-sdk.bench.ts";
 import { benchFill } from "./fill.bench.ts";
 import { benchFork } from "./fork.bench.ts";
 import { benchHostile } from "./hostile.bench.ts";
@@ -24,6 +25,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   jsonl: benchJsonl,
   scale: benchScale,
   hostile: benchHostile,
+  "ai-sdk": benchAiSdk,
 };
 
 const names = process.argv.slice(2);

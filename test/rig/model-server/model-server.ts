@@ -14,6 +14,8 @@ export async function startModelServer({ judge, parentOf }: ModelServerOptions =
   const server = createServer((incoming, response) => {
     answerRequest({ queue, requests, incoming, response, judge, parentOf }).catch(() => response.destroy());
   });
+  // On a busy machine a client may take its time between two requests.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {

@@ -1,0 +1,94 @@
+import { generateText, stepCountIs, tool } from "ai";
+import { z } from "zod";
+import { createCachePrice } from "../../test/ai-sdk/harness/cache-price.ts";
+import { type ProviderName, startScriptedProvider } from "../../test/ai-sdk/harness/scripted-provider.ts";
+import { outputBytes, toolText } from "../../test/ai-sdk/harness/tool-texts.ts";
+import type { Reply } from "../../test/rig/model-server/step.ts";
+import type { Policy } from "./policies.ts";
+
+/** One loop of an agent against the provider of ours. */
+export interface Loop {
+  readonly policy: Policy;
+  readonly provider: ProviderName;
+  readonly steps: number;
+  readonly windowTokens: number;
+  /** Where the product itself cuts outputs. */
+  readonly cappedAtChars?: number;
+}
+
+/** What became of it. */
+export interface LoopResult {
+  /** Unset when it came to its end. */
+  readonly diedAtStep?: number;
+  readonly usd: number;
+  readonly summaries: number;
+  readonly refusals: number;
+  readonly faults: number;
+  readonly largestTokens: number;
+  readonly meanTokens: number;
+}
+
+/** Runs one until it ends, or until the provider refuses a request and nobody makes it smaller. */
+export async function runLoop({ policy, steps, windowTokens, ...loop }: Loop): Promise<LoopResult> {
+  const price = createCachePrice();
+  let answers = 0;
+  let inputs = 0;
+  let summaries = 0;
+  const provider = await startScriptedProvider({
+    windowTokens,
+    answer({ count, body, inputTokens }): Reply {
+      answers = count + 1;
+      inputs += inputTokens;
+      price.add(body, STEP_OUTPUT_TOKENS);
+      const usage = { inputTokens, outputTokens: STEP_OUTPUT_TOKENS };
+      if (count >= steps) return { type: "answer", text: "All files are read.", usage };
+      const calls = [{ tool: "read", input: { path: `src/file-${count}.ts` } }];
+      return { type: "answer", text: `Step ${count}.`, calls, usage };
+    },
+    summarize({ count, body, inputTokens }): Reply {
+      summaries++;
+      price.add(body, SUMMARY_OUTPUT_TOKENS);
+      const text = `## Goal\nRead every file.\n## Progress\n${toolText(count + 1, SUMMARY_BYTES)}\n## Next steps\nRead on.`;
+      return { type: "answer", text, usage: { inputTokens, outputTokens: SUMMARY_OUTPUT_TOKENS } };
+    },
+  });
+  let outputs = 0;
+  const read = tool({
+    description: "Reads a file.",
+    inputSchema: z.object({ path: z.string() }),
+    execute: () => toolText(++outputs, outputBytes(outputs, RAW_BYTES)).slice(0, loop.cappedAtChars),
+  });
+  const { model, tools, prepareStep } = policy.setup(provider.model(loop.provider), windowTokens);
+  try {
+    await generateText({
+      model,
+      tools: { read, ...tools },
+      system: "You are a careful reader of code.",
+      prompt: "Read every file of the project and tell me whether they are in order.",
+      stopWhen: stepCountIs(steps + 1),
+      maxRetries: 0,
+      providerOptions: { openai: { store: false } },
+      ...(prepareStep && { prepareStep }),
+    });
+  } catch (error) {
+    // A refusal ends the loop, and how far it came is told below; anything else is a fault of this bench.
+    if (provider.refusals() === 0) throw error;
+  } finally {
+    await provider.stop();
+  }
+  return {
+    ...(answers <= steps && { diedAtStep: answers }),
+    usd: price.usd(),
+    summaries,
+    refusals: provider.refusals(),
+    faults: provider.faults().length,
+    largestTokens: provider.largestTokens(),
+    meanTokens: Math.round(inputs / answers),
+  };
+}
+
+/** Most outputs are small and a few are large, as in real sessions; the mean is 11 KB. */
+const RAW_BYTES = { leastBytes: 2_000, mostBytes: 100_000 };
+const STEP_OUTPUT_TOKENS = 60;
+const SUMMARY_BYTES = 3_000;
+const SUMMARY_OUTPUT_TOKENS = 1_000;
