@@ -7,3 +7,4 @@ step("npm run test:hosts", "npm", ["run", "test:hosts"]);
 step("the middleware with ai 7", "npm", ["run", "test:ai7"]);
 step("journeys", "npm", ["run", "journeys"]);
 step("random histories for each provider", "npm", ["run", "fuzz"]);
+step("random conversations through the middleware", "npm", ["run", "fuzz:ai-sdk"]);

@@ -141,9 +141,10 @@ function writtenTokens(part: Part, count: (text: string) => number): number {
       return count(part.text);
     case "tool":
       return count(part.tool) + (part.input === undefined ? 0 : count(safeJson(part.input)));
+    case "opaque":
+      return (part.chars ?? 0) / CHARS_PER_TOKEN;
     case "file":
     case "compaction":
-    case "opaque":
       return 0;
     default:
       part satisfies never;
@@ -169,6 +170,7 @@ export function charsOf(message: Message): number {
 export function charsOfPart(part: Part): number {
   if (part.agentVisible === false) return 0;
   if (part.type === "text") return part.ignored ? 0 : part.text.length;
+  if (part.type === "opaque") return part.chars ?? 0;
   if (part.type !== "tool") return 0;
   const inputChars = part.input === undefined ? 0 : safeJson(part.input).length;
   const { outcome } = part;

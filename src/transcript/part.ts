@@ -92,6 +92,8 @@ export interface OpaquePart extends PartBase {
   readonly type: "opaque";
   /** The type the source gives it. */
   readonly name: string;
+  /** The characters that it brings into a window, such as the result of a search that the provider ran itself. */
+  readonly chars?: number;
   /** Set where the format knows it as a record of the host's own: the model never sees it, and no other part refers to it. */
   readonly bookkeeping?: true;
 }

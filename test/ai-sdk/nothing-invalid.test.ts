@@ -1,48 +1,104 @@
-import type { LanguageModelV3 } from "@ai-sdk/provider";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { carryover } from "../../src/ai-sdk.ts";
-import { asArray, asObject } from "../../src/text/json.ts";
-import { findApiFaults, modelOf, RECORDED_APIS, type RecordedApi } from "../rig/ai-sdk-requests.ts";
+import { RECORDED_APIS, type RecordedApi } from "../rig/ai-sdk-requests.ts";
 import { runs } from "../rig/runs.ts";
-import { anyConversation, type Conversation, requestsOf } from "./harness/random-conversation.ts";
+import { type PlayOptions, playConversation } from "./harness/play-conversation.ts";
+import {
+  anyConversation,
+  type Call,
+  type Conversation,
+  longConversation,
+  type Turn,
+} from "./harness/random-conversation.ts";
 
-describe.each(RECORDED_APIS)("a conversation of many turns on its way to %s", (api) => {
-  it("no request has a fault, nor two answers in a row", async () => {
-    await fc.assert(
-      fc.asyncProperty(anyConversation, (conversation) => play(api, conversation)),
-      { numRuns: runs(2_000) },
+// The 10,000 on each API: `npm run fuzz:ai-sdk`.
+describe.each(RECORDED_APIS)("conversations of many turns with %s", (api) => {
+  it("no request has a fault, none is refused for its shape, no two answers stand in a row", () =>
+    holds(anyConversation, { api, over: "function" }, runs(400) / 5));
+
+  it("nor without us in a window without end: what is found above is ours", () =>
+    holds(
+      anyConversation.map((conversation) => ({ ...conversation, callIds: "fresh" as const })),
+      { api, over: "function", middleware: "none" },
+      runs(400) / 20,
+    ));
+});
+
+describe.each(RECORDED_APIS)("conversations of 25 turns over HTTP with %s", (api) => {
+  it(
+    "nothing is refused for its shape",
+    () => holds(longConversation, { api, over: "http" }, IS_LONG ? 60 : 1),
+    IS_LONG ? 1_800_000 : 120_000,
+  );
+});
+
+const IS_LONG = process.env.CARRYOVER_LONG !== undefined;
+
+describe("what was refused once", () => {
+  const SMALL: Conversation = {
+    windowTokens: 2_000,
+    windowIs: "enforced",
+    representation: "pivot",
+    prune: { how: "lines" },
+    isThinking: false,
+    isStreamed: false,
+    isStored: false,
+    callIds: "fresh",
+    turns: [],
+  };
+  const turn = (...calls: readonly Partial<Call>[]): Turn => ({
+    question: "What is next?",
+    file: "none",
+    steps: calls.map((call) => ({ text: "I look.", calls: [{ ...READ, ...call }], searches: [] })),
+    answer: "That was it.",
+  });
+  const READ: Call = { tool: "read", file: 0, chars: 500, isFailed: false, isApproved: true };
+
+  it("a user's words right behind a tool result, by strict chat templates", async () => {
+    const last: Turn = { ...turn({ chars: 0 }), file: "pdf" };
+    const { problems, summaries } = await playConversation(
+      { ...SMALL, turns: [turn({ tool: "screenshot" }), last] },
+      { api: "openai-chat", over: "function" },
     );
+    expect([problems, summaries > 0]).toEqual([[], true]);
   });
 });
 
-async function play(api: RecordedApi, conversation: Conversation): Promise<void> {
-  const bodies: unknown[] = [];
-  const base = modelOf(api, (body) => {
-    bodies.push(body);
-    return { text: SUMMARY, inputTokens: Math.ceil(JSON.stringify(body).length / 4) };
+it("counts what the provider found itself: nothing is sent that does not fit", async () => {
+  const searches = [6_000];
+  const turns = Array.from({ length: 8 }, (_, index): Turn => {
+    const calls: readonly Call[] = [
+      { tool: "read", file: index, chars: 20, isFailed: false, isApproved: true },
+    ];
+    const step = { text: "I searched.", calls, searches };
+    return { question: "And now?", file: "none", steps: [step], answer: "Found." };
   });
-  const { windowTokens, representation, prune } = conversation;
-  const { model } = carryover(base as never, {
-    limits: { contextTokens: windowTokens, outputTokens: 500 },
-    representation,
-    prune,
+  const { tooLong, summaries, problems } = await playConversation(
+    {
+      windowTokens: 12_000,
+      windowIs: "enforced",
+      representation: "pivot",
+      prune: "off",
+      isThinking: false,
+      isStreamed: false,
+      isStored: false,
+      callIds: "fresh",
+      turns,
+    },
+    { api: "anthropic", over: "function" },
+  );
+  expect({ tooLong, problems }).toEqual({ tooLong: 0, problems: [] });
+  expect(summaries).toBeGreaterThan(0);
+});
+
+async function holds(
+  conversations: fc.Arbitrary<Conversation>,
+  options: PlayOptions & { readonly api: RecordedApi },
+  numRuns: number,
+): Promise<void> {
+  const property = fc.asyncProperty(conversations, async (conversation) => {
+    const { problems } = await playConversation(conversation, options);
+    expect(problems).toEqual([]);
   });
-  for (const messages of requestsOf(conversation)) {
-    await (model as LanguageModelV3).doGenerate({ prompt: [...messages] });
-  }
-  for (const body of bodies) {
-    expect(findApiFaults(api, body)).toEqual([]);
-    expect(answersInARow(body)).toEqual([]);
-  }
-}
-
-const SUMMARY = "## Goal\nFind the port.\n## Progress\nTwo files were read.\n## Next steps\nRead on.";
-
-/** The places of answers right behind another one. */
-function answersInARow(body: unknown): readonly number[] {
-  const { messages, contents } = asObject(body);
-  const turns = asArray(messages ?? contents).map((turn) => asObject(turn).role);
-  const isAnswer = (role: unknown): boolean => role === "assistant" || role === "model";
-  return turns.flatMap((role, index) => (isAnswer(role) && isAnswer(turns[index - 1]) ? [index] : []));
+  await fc.assert(property, { numRuns });
 }

@@ -76,6 +76,8 @@ interface BlockBase<Value> {
 
 interface PartBlock<Value> extends BlockBase<Value> {
   readonly type: "part";
+  /** The id of a call before it in the same item that it speaks of: where the call gets another, so does it. */
+  readonly ofCall?: CallId;
   readonly part: Exclude<Part, ToolPart>;
 }
 

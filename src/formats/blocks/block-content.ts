@@ -4,6 +4,7 @@ import {
   asString,
   jsonOrText,
   omitUndefined,
+  safeJson,
   textOrJson,
   tryJson,
   type UnknownObject,
@@ -98,9 +99,12 @@ export function createFileFilter({ outcome, clearedAt }: ToolPart): (file: FileP
   };
 }
 
-/** A part that is kept without being understood, named after its type. */
-export function opaquePart(type: unknown): OpaquePart {
-  return { type: "opaque", name: asString(type) ?? "unknown" };
+/** A part that is kept without being understood, named after its type; `content` is what a model reads of it. */
+export function opaquePart(type: unknown, content?: unknown): OpaquePart {
+  const name = asString(type) ?? "unknown";
+  return content === undefined
+    ? { type: "opaque", name }
+    : { type: "opaque", name, chars: safeJson(content).length };
 }
 
 /** A file part from what an API says of it. */

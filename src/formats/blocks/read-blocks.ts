@@ -56,13 +56,17 @@ export function readBlocks<Wire, Item, Value>(
   const transcript: OpenMessage<Value>[] = [];
   for (const [item, { role, blocks, id }] of contents.entries()) {
     const message: OpenMessage<Value> = { item, lastItem: item, id, role, parts: [] };
+    const names = new Map<CallId, CallId>();
     for (const [index, block] of blocks.entries()) {
       const placed: Placed<Value> = { item, index, ...writtenValue(block) };
       if (block.type === "part") {
-        message.parts.push({ part: block.part, main: { half: "whole", part: block.part, ...placed } });
+        const name = block.ofCall === undefined ? undefined : names.get(block.ofCall);
+        const named = name === undefined ? placed : renamed(adapter, placed, name);
+        message.parts.push({ part: block.part, main: { half: "whole", part: block.part, ...named } });
       } else if (block.type === "call") {
         const part = pendingPart(block, nameCall(block.callId ?? ""));
         const named = part.callId === block.callId ? placed : renamed(adapter, placed, part.callId);
+        if (named !== placed && block.callId !== undefined) names.set(block.callId, part.callId);
         const open: OpenPart<Value> = { part, main: { half: "call", part, ...named } };
         message.parts.push(open);
         openCalls.add({ open, part, message, block, isRenamed: named !== placed });

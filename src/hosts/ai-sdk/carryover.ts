@@ -239,8 +239,10 @@ function callListener(call: () => void): void {
 export interface CarryoverOptions
   extends Omit<
     SessionOptions,
-    "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool" | "onEvent"
+    "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool" | "autoContinue" | "onEvent"
   > {
+  /** Whether the agent is told to go on after an automatic compaction: loops of the AI SDK do so by themselves, and not every model takes a user's message behind a tool result. @default never */
+  readonly autoContinue?: SessionOptions["autoContinue"];
   /** The name of the tool that recalls, for notices; where the model is wrapped the request says it. @default as the request says, else none */
   readonly recallTool?: SessionOptions["recallTool"];
   /** Who writes summaries: another model of the AI SDK, by object or by name, code of your own, or `{ model, system, instructions, way }` with what it is told, and how. @default the model itself */
@@ -309,6 +311,7 @@ function openSession(
   };
   const session = createSession(ports, {
     recallTool: wiring.recallTool,
+    autoContinue: "never",
     ...omitUndefined(sessionOptions),
     limits: limitsOf(model.id, sessionOptions.limits),
     overflow: { ...overflowOfEnvironment(globalThis.process?.env ?? {}), ...omitUndefined(Object(overflow)) },

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
 import type { Session } from "../../session/session.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { createConversation } from "./conversation.ts";
@@ -57,4 +58,18 @@ it.each([
   const { wire } = await conversation.prepare(PROMPT, {});
   expect(wire.map((each) => each.role)).toEqual(sent);
   expect(warnings).toEqual(warned);
+});
+
+it("ends with a question where an edit would leave the model's own answer as the last word", async () => {
+  const answered = [
+    { role: "user", content: [{ type: "text", text: "Go." }] },
+    { role: "assistant", content: [{ type: "text", text: "Done." }] },
+    { role: "user", content: [{ type: "text", text: "Thanks." }] },
+  ];
+  const [, , last] = aiSdk.decode(answered);
+  const hide: Edit = { type: "hide-message", messageId: last?.id ?? "", ...WHY };
+  const { conversation, warnings } = conversationWith(hide);
+  const { wire } = await conversation.prepare(answered, {});
+  expect(wire.map((each) => each.role)).toEqual(["user", "assistant", "user"]);
+  expect(warnings).toEqual([]);
 });

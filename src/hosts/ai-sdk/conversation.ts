@@ -80,7 +80,10 @@ export function createConversation(session: Session, options: ConversationOption
     const at = clock.now();
     const edited = aiSdk.apply(latest, session.edits(), { at });
     if (edited === latest || brokenRule(edited, latest) === undefined) return edited;
-    const repaired = aiSdk.apply(edited, repairPairing(aiSdk.decode(edited)), { at });
+    const repairs = repairPairing(aiSdk.decode(edited), {
+      lastMessage: endsWithAnswer(latest) ? "any" : "user",
+    });
+    const repaired = aiSdk.apply(edited, repairs, { at });
     const broken = brokenRule(repaired, latest);
     if (broken === undefined) return repaired;
     onWarning("request-not-edited", `the messages are sent as they came, since edited ${broken.text}`);
@@ -137,11 +140,23 @@ export function createConversation(session: Session, options: ConversationOption
 
 /** A rule of the providers that some messages break, and that the messages before them did not. */
 function brokenRule(edited: AiSdkWire, before: AiSdkWire): Fault | undefined {
+  if (endsWithAnswer(edited) && !endsWithAnswer(before)) return ENDS_WITH_ANSWER;
   const faults = aiSdk.faults(edited);
   if (faults.length === 0) return undefined;
   const known = new Set(aiSdk.faults(before).map(({ rule }) => rule));
   return faults.find(({ rule }) => !known.has(rule));
 }
+
+/** Not every model takes a request in which it has the last word itself. */
+function endsWithAnswer(wire: AiSdkWire): boolean {
+  return wire.at(-1)?.role === "assistant";
+}
+
+const ENDS_WITH_ANSWER: Fault = {
+  rule: "common-08",
+  messageId: "",
+  text: "the last message is an answer: end with a question or a result",
+};
 
 /** The messages with usage and finish of the answers among them, which are kept by the id of the message before. */
 function withAnswers(transcript: Transcript, answers: ReadonlyMap<MessageId, AnswerFacts>): Transcript {

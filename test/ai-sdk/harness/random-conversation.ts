@@ -1,136 +1,104 @@
-import type { LanguageModelV3Message } from "@ai-sdk/provider";
 import fc from "fast-check";
-import { toolText } from "./tool-texts.ts";
 
-/** A conversation as an application holds it, in a window that is too small for it. */
+/** A conversation as a person, a model and its tools hold it, in a window that is most of the time too small for it. */
 export interface Conversation {
   readonly windowTokens: number;
+  /** Whether the provider refuses what is longer than the window, or only says how long it was. */
+  readonly windowIs: "enforced" | "reported";
   readonly representation: "pivot" | "user-summary";
   readonly prune: { readonly how: "lines" | "clear" } | "off";
   readonly isThinking: boolean;
+  readonly isStreamed: boolean;
+  /** Whether the provider keeps its answers, where it can, and is sent their names. */
+  readonly isStored: boolean;
+  /** Some servers give the same ids to the calls of every step. */
+  readonly callIds: "fresh" | "repeated";
   readonly turns: readonly Turn[];
 }
 
-interface Turn {
+export interface Turn {
   readonly question: string;
-  readonly hasImage: boolean;
+  readonly file: "none" | "image" | "pdf";
   readonly steps: readonly Step[];
   readonly answer: string;
 }
 
-interface Step {
+/** One answer of the model that ends with calls. */
+export interface Step {
   readonly text: string;
   readonly calls: readonly Call[];
-  /** A search that the provider itself runs. */
-  readonly isSearched: boolean;
+  /** Searches that the provider itself runs, by the characters that they find. */
+  readonly searches: readonly number[];
 }
 
-interface Call {
-  readonly tool: "read" | "edit" | "bash";
+export interface Call {
+  /** `screenshot` returns an image; `deploy` needs the approval of a person. */
+  readonly tool: "read" | "edit" | "bash" | "screenshot" | "deploy";
   readonly file: number;
   readonly chars: number;
   readonly isFailed: boolean;
+  readonly isApproved: boolean;
 }
 
 const words = fc.lorem({ maxCount: 12 });
+const rarely = fc.nat(9).map((number) => number === 9);
 
 const call: fc.Arbitrary<Call> = fc.record({
-  tool: fc.constantFrom("read", "read", "edit", "bash"),
+  tool: fc.constantFrom("read", "read", "read", "edit", "edit", "bash", "bash", "screenshot", "deploy"),
   // Few files, so that a later call supersedes an earlier one.
   file: fc.nat(3),
   chars: fc.oneof(fc.nat(200), fc.integer({ min: 500, max: 6_000 })),
-  isFailed: fc.nat(9).map((number) => number === 9),
+  isFailed: rarely,
+  isApproved: fc.boolean(),
 });
+
+const searches = fc.oneof(
+  { weight: 4, arbitrary: fc.constant([]) },
+  { weight: 1, arbitrary: fc.array(fc.oneof(fc.constant(0), fc.nat(4_000)), { minLength: 1, maxLength: 2 }) },
+);
 
 const step: fc.Arbitrary<Step> = fc.record({
   text: fc.oneof(fc.constant(""), words),
   calls: fc.array(call, { minLength: 1, maxLength: 3 }),
-  isSearched: fc.constant(false),
+  searches,
 });
 
-function turnsUpTo(maxLength: number): fc.Arbitrary<readonly Turn[]> {
+/** Between half as many turns and these, of up to so many steps each. */
+function turnsUpTo(maxLength: number, maxSteps: number): fc.Arbitrary<readonly Turn[]> {
   const turn = fc.record({
     question: words,
-    hasImage: fc.nat(9).map((number) => number === 9),
-    steps: fc.array(step, { maxLength: 4 }),
+    file: fc.constantFrom("none", "none", "none", "none", "none", "none", "image", "pdf"),
+    steps: fc.array(step, { maxLength: maxSteps }),
     answer: words,
   });
   return fc.array(turn, { minLength: Math.ceil(maxLength / 2), maxLength, size: "max" });
 }
 
-/** Up to 25 turns, most of the time few, with up to four steps each; reads and edits of the same files, images, thinking, failures. */
-export const anyConversation: fc.Arbitrary<Conversation> = fc.record({
-  windowTokens: fc.constantFrom(2_000, 4_000, 12_000),
-  representation: fc.constantFrom("pivot", "user-summary"),
-  prune: fc.constantFrom({ how: "lines" } as const, { how: "clear" } as const, "off" as const),
-  isThinking: fc.boolean(),
-  turns: fc.oneof(
-    { weight: 90, arbitrary: turnsUpTo(4) },
-    { weight: 9, arbitrary: turnsUpTo(10) },
-    { weight: 1, arbitrary: turnsUpTo(25) },
+/** Reads and edits of the same files, searches of the provider, files, thinking, approvals, failures. */
+function conversationsOf(turns: fc.Arbitrary<readonly Turn[]>): fc.Arbitrary<Conversation> {
+  return fc.record({
+    windowTokens: fc.constantFrom(2_000, 4_000, 12_000),
+    windowIs: fc.constantFrom("enforced", "reported"),
+    representation: fc.constantFrom("pivot", "user-summary"),
+    prune: fc.constantFrom({ how: "lines" } as const, { how: "clear" } as const, "off" as const),
+    isThinking: fc.boolean(),
+    isStreamed: fc.boolean(),
+    isStored: fc.boolean(),
+    callIds: fc.constantFrom("fresh", "fresh", "fresh", "repeated"),
+    turns,
+  });
+}
+
+/** Up to 25 turns, most of the time few. */
+export const anyConversation: fc.Arbitrary<Conversation> = conversationsOf(
+  fc.oneof(
+    { weight: 90, arbitrary: turnsUpTo(4, 2) },
+    { weight: 9, arbitrary: turnsUpTo(10, 3) },
+    { weight: 1, arbitrary: turnsUpTo(25, 4) },
   ),
-});
+);
 
-/** The messages of each request that the application makes, one after the other. */
-export function* requestsOf({
-  turns,
-  isThinking,
-}: Conversation): Generator<readonly LanguageModelV3Message[]> {
-  const messages: LanguageModelV3Message[] = [];
-  let calls = 0;
-  for (const { question, hasImage, steps, answer } of turns) {
-    messages.push({
-      role: "user",
-      content: [{ type: "text", text: question }, ...(hasImage ? [IMAGE] : [])],
-    });
-    yield messages;
-    for (const { text, calls: made } of steps) {
-      const ids = made.map(() => `call_${++calls}`);
-      messages.push({
-        role: "assistant",
-        content: [
-          ...(isThinking ? [thought(calls)] : []),
-          ...(text === "" ? [] : [{ type: "text" as const, text }]),
-          ...made.map(({ tool, file }, index) => ({
-            type: "tool-call" as const,
-            toolCallId: ids[index] ?? "",
-            toolName: tool,
-            input: { filePath: `src/${file}.ts` },
-            ...(isThinking &&
-              index === 0 && { providerOptions: { google: { thoughtSignature: `c2ln${calls}` } } }),
-          })),
-        ],
-      });
-      messages.push({
-        role: "tool",
-        content: made.map(({ tool, chars, isFailed }, index) => ({
-          type: "tool-result" as const,
-          toolCallId: ids[index] ?? "",
-          toolName: tool,
-          output: {
-            type: isFailed ? ("error-text" as const) : ("text" as const),
-            value: toolText(calls + index, chars) || "ok",
-          },
-        })),
-      });
-      yield messages;
-    }
-    messages.push({
-      role: "assistant",
-      content: [...(isThinking ? [thought(++calls)] : []), { type: "text", text: answer }],
-    });
-  }
-}
-
-const IMAGE = { type: "file", data: "iVBORw0KGgo=", mediaType: "image/png" } as const;
-
-function thought(count: number) {
-  return {
-    type: "reasoning",
-    text: `Thought ${count}.`,
-    providerOptions: {
-      anthropic: { signature: `c2lnbmVk${count}` },
-      openai: { itemId: `rs_${count}`, reasoningEncryptedContent: "c2VhbGVk" },
-    },
-  } as const;
-}
+/** Exactly 25 turns. */
+export const longConversation: fc.Arbitrary<Conversation> = conversationsOf(
+  turnsUpTo(50, 3).map((turns) => turns.slice(0, 25)),
+);

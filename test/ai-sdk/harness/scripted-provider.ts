@@ -2,6 +2,7 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { findAnthropicFaults } from "../../../src/formats/wires/anthropic/find-faults.ts";
+import { findGeminiFaults } from "../../../src/formats/wires/gemini/find-faults.ts";
 import { findOpenAIChatFaults } from "../../../src/formats/wires/openai-chat/find-faults.ts";
 import { findOpenAIResponsesFaults } from "../../../src/formats/wires/openai-responses/find-faults.ts";
 import type { Fault } from "../../../src/transcript/format.ts";
@@ -97,6 +98,7 @@ const FIND_FAULTS = {
   anthropic: (body) => findAnthropicFaults(body),
   "openai-chat": (body) => findOpenAIChatFaults(body),
   "openai-responses": (body) => findOpenAIResponsesFaults(body),
+  gemini: (body) => findGeminiFaults(body),
 } as const satisfies Record<string, (body: unknown) => readonly Fault[]>;
 
 /** A summary that passes; every time another one, as models write them. */

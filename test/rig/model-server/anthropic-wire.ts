@@ -1,10 +1,10 @@
 import { type Answer, textPieces } from "./step.ts";
-import { type AnswerContext, callIdOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
+import { type AnswerContext, callIdOf, routeOf, sealOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
 
 /** Messages as Anthropic streams them. */
 export const anthropicWire: Wire = {
   name: "anthropic",
-  path: "/v1/messages",
+  route: routeOf("/v1/messages"),
   events(answer, context) {
     const blocks = contentOf(answer, context).flatMap((content, index) => blockEvents(content, index));
     return [
@@ -35,13 +35,33 @@ export const anthropicWire: Wire = {
 
 type Content =
   | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
+  | SearchContent
   | { readonly type: "text"; readonly text: string; readonly paceMs?: number }
   | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };
 
+/** A search that the provider ran, and what it found: sealed, to be sent again as it is. */
+type SearchContent =
+  | { readonly type: "server_tool_use"; readonly id: string; readonly name: string; readonly input: unknown }
+  | { readonly type: "web_search_tool_result"; readonly tool_use_id: string; readonly content: unknown };
+
 function contentOf(answer: Answer, context: AnswerContext): readonly Content[] {
   const thinking: readonly Content[] = answer.reasoning
-    ? [{ type: "thinking", thinking: answer.reasoning, signature: `scripted-signature-${context.number}` }]
+    ? [{ type: "thinking", thinking: answer.reasoning, signature: sealOf("anthropic", answer.reasoning) }]
     : [];
+  const searches = (answer.searches ?? []).flatMap(({ query, found }, index): readonly Content[] => {
+    const id = `srvtoolu_${context.number}_${index}`;
+    const page = {
+      type: "web_search_result",
+      url: `https://example.com/${index}`,
+      title: query,
+      page_age: null,
+    };
+    const result = { ...page, encrypted_content: sealedText(found) };
+    return [
+      { type: "server_tool_use", id, name: "web_search", input: { query } },
+      { type: "web_search_tool_result", tool_use_id: id, content: [result] },
+    ];
+  });
   const { text: words, paceMs } = answer;
   const text: readonly Content[] = words ? [{ type: "text", text: words, ...(paceMs && { paceMs }) }] : [];
   const calls = (answer.calls ?? []).map(
@@ -52,7 +72,17 @@ function contentOf(answer: Answer, context: AnswerContext): readonly Content[] {
       input: call.input,
     }),
   );
-  return [...thinking, ...text, ...calls];
+  return [...thinking, ...searches, ...text, ...calls];
+}
+
+/** A text that the client can only send back; it is about as long as the text. */
+function sealedText(text: string): string {
+  return `${sealOf(text)}${Buffer.from(text).toString("base64")}`;
+}
+
+/** False for a sealed text that is not as the scripted model wrote it. */
+export function isSealedText(sealed: string): boolean {
+  return sealedText(Buffer.from(sealed.slice(32), "base64").toString("utf8")) === sealed;
 }
 
 function blockEvents(content: Content, index: number): readonly WireEvent[] {
@@ -73,9 +103,12 @@ function blockEvents(content: Content, index: number): readonly WireEvent[] {
         ...textPieces(content).map((text) => delta({ type: "text_delta", text })),
         stop,
       ];
+    case "web_search_tool_result":
+      return [start(content), stop];
+    case "server_tool_use":
     case "tool_use":
       return [
-        start({ type: "tool_use", id: content.id, name: content.name, input: {} }),
+        start({ type: content.type, id: content.id, name: content.name, input: {} }),
         delta({ type: "input_json_delta", partial_json: JSON.stringify(content.input) }),
         stop,
       ];

@@ -127,6 +127,41 @@ describe("the scripted model server", () => {
     });
   });
 
+  it("streams the same answer over the Gemini wire, the first call signed", async () => {
+    const usage = { inputTokens: 90, outputTokens: 7, cachedTokens: 30 };
+    const step = call("read", { path: "a" }, { reasoning: "hm", text: "I look.", usage });
+    model.script([step, step]);
+    const contents = [{ role: "user", parts: [{ text: "go" }] }];
+    const streamed = await post("models/gemini-3-pro:streamGenerateContent?alt=sse", { contents });
+    const events = eventsIn(await streamed.text());
+    const parts = events.map((event) => pick(event, "candidates", 0, "content", "parts", 0));
+    expect(parts).toMatchObject([
+      { text: "hm", thought: true },
+      { text: "I look." },
+      { functionCall: { name: "read", args: { path: "a" } }, thoughtSignature: expect.any(String) },
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      candidates: [{ finishReason: "STOP" }],
+      usageMetadata: { promptTokenCount: 90, cachedContentTokenCount: 30, totalTokenCount: 97 },
+    });
+    const whole = await post("models/gemini-3-pro:generateContent", { contents });
+    expect(pick(await whole.json(), "candidates", 0, "content", "parts")).toHaveLength(3);
+    expect(model.requests.map(({ wire, model: name }) => [wire, name])).toEqual([
+      ["gemini", "gemini-3-pro"],
+      ["gemini", "gemini-3-pro"],
+    ]);
+  });
+
+  it.each([
+    ["messages", "anthropic"],
+    ["responses", "openai-responses"],
+    ["models/gemini-3-pro:generateContent", "gemini"],
+  ])("says on %s what a search of the provider's own found", async (path) => {
+    model.script([say("Found.", { searches: [{ query: "ports", found: "8080 is free" }] })]);
+    const response = await post(path, { model: "m", messages: [], input: [], contents: [] });
+    expect(await response.text()).toMatch(/8080 is free|ODA4MCBpcyBmcmVl/);
+  });
+
   it.each([
     ["chat/completions", { error: { code: "context_length_exceeded" } }],
     ["responses", { type: "error", error: { code: "context_length_exceeded" } }],

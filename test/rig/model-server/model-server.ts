@@ -2,17 +2,26 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { anthropicWire } from "./anthropic-wire.ts";
+import { geminiWire } from "./gemini-wire.ts";
 import { openAiChatWire } from "./openai-chat-wire.ts";
 import { openAiResponsesWire } from "./openai-responses-wire.ts";
 import { type Reply, type Step, takeStep, UNSCRIPTED_ANSWERS } from "./step.ts";
-import { type AnswerContext, type Lane, laneOf, type Wire, type WireEvent } from "./wire.ts";
+import {
+  type AnswerContext,
+  eventText,
+  type Lane,
+  laneOf,
+  type Wire,
+  type WireEvent,
+  type WireRoute,
+} from "./wire.ts";
 
 /** Starts a model server on the loopback interface that answers by script and records every request. */
-export async function startModelServer({ judge, parentOf }: ModelServerOptions = {}): Promise<ModelServer> {
+export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   const queue: Step[] = [];
   const requests: ModelRequest[] = [];
   const server = createServer((incoming, response) => {
-    answerRequest({ queue, requests, incoming, response, judge, parentOf }).catch(() => response.destroy());
+    answerRequest({ queue, requests, incoming, response, options }).catch(() => response.destroy());
   });
   // On a busy machine a client may take its time between two requests.
   server.keepAliveTimeout = 0;
@@ -35,14 +44,22 @@ export async function startModelServer({ judge, parentOf }: ModelServerOptions =
 export interface ModelServerOptions {
   /** Looks at every request before the script does; a reply that it gives is sent instead. */
   readonly judge?: (request: JudgedRequest) => Reply | undefined;
+  /** Called with every answer before it is sent, as one object even where it is streamed. */
+  readonly onAnswer?: (answer: WireAnswer) => void;
   /** The parent of a session whose requests do not say it; undefined for a top-level one. */
   readonly parentOf?: (sessionId: string) => string | undefined;
 }
 
 export interface JudgedRequest {
   readonly wire: Wire["name"];
+  readonly model: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly rawBody: string;
+}
+
+export interface WireAnswer {
+  readonly wire: Wire["name"];
+  readonly body: unknown;
 }
 
 /** A running scripted model. */
@@ -75,36 +92,38 @@ export interface ModelRequest {
   readonly reply: Reply;
 }
 
-const WIRES: readonly Wire[] = [openAiChatWire, openAiResponsesWire, anthropicWire];
+/** Every protocol that the scripted model speaks. */
+export const WIRES: readonly Wire[] = [openAiChatWire, openAiResponsesWire, anthropicWire, geminiWire];
 
 interface Exchange {
   readonly queue: Step[];
   readonly requests: ModelRequest[];
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  readonly judge: ModelServerOptions["judge"];
-  readonly parentOf: ModelServerOptions["parentOf"];
+  readonly options: ModelServerOptions;
 }
 
 async function answerRequest(exchange: Exchange): Promise<void> {
-  const { queue, requests, incoming, response, judge, parentOf } = exchange;
+  const { queue, requests, incoming, response } = exchange;
+  const { judge, onAnswer, parentOf } = exchange.options;
   const rawBody = await textOf(incoming);
-  const wire = WIRES.find((candidate) => candidate.path === incoming.url?.split("?")[0]);
-  if (wire === undefined || incoming.method !== "POST") {
+  const body = incoming.method === "POST" ? (JSON.parse(rawBody) as Record<string, unknown>) : {};
+  const found = incoming.method === "POST" ? findRoute(incoming.url?.split("?")[0] ?? "", body) : undefined;
+  if (found === undefined) {
     return sendJson(response, { status: 404, body: { error: { message: `no route ${incoming.url}` } } });
   }
-  const body = JSON.parse(rawBody) as Record<string, unknown>;
+  const { wire, model, streamed } = found;
   const lane = laneOf(rawBody);
   const headers = plainHeaders(incoming);
   const sessions = sessionsOf(headers, parentOf);
   const request = { lane, rawBody, ...sessions };
   const reply =
-    judge?.({ wire: wire.name, body, rawBody }) ??
+    judge?.({ wire: wire.name, model, body, rawBody }) ??
     takeStep(queue, request)?.reply ??
     UNSCRIPTED_ANSWERS[lane];
   const context: AnswerContext = {
     number: requests.length + 1,
-    model: String(body.model),
+    model,
     atMs: Date.now(),
     requestChars: rawBody.length,
   };
@@ -118,7 +137,20 @@ async function answerRequest(exchange: Exchange): Promise<void> {
     body,
     reply,
   });
-  await sendReply({ wire, reply, context, streamed: body.stream === true, response });
+  if (reply.type === "answer") onAnswer?.({ wire: wire.name, body: wire.body(reply, context) });
+  await sendReply({ wire, reply, context, streamed, response });
+}
+
+/** The wire that answers a path, and what is asked of it. */
+export function findRoute(
+  path: string,
+  body: Readonly<Record<string, unknown>>,
+): (WireRoute & { readonly wire: Wire }) | undefined {
+  for (const wire of WIRES) {
+    const route = wire.route(path, body);
+    if (route !== undefined) return { wire, ...route };
+  }
+  return undefined;
 }
 
 interface Delivery {
@@ -160,9 +192,8 @@ async function sendReply({ wire, reply, context, streamed, response }: Delivery)
 
 async function sendEvents(response: ServerResponse, events: readonly WireEvent[], paceMs = 0): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-  for (const { event, data } of events) {
-    const payload = typeof data === "string" ? data : JSON.stringify(data);
-    response.write(`${event === undefined ? "" : `event: ${event}\n`}data: ${payload}\n\n`);
+  for (const event of events) {
+    response.write(eventText(event));
     if (paceMs > 0) await sleep(paceMs);
   }
 }

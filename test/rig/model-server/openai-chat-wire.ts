@@ -1,10 +1,10 @@
 import { type Answer, textPieces } from "./step.ts";
-import { type AnswerContext, callIdOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
+import { type AnswerContext, callIdOf, routeOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
 
 /** Chat completions as OpenAI and its many imitators stream them. */
 export const openAiChatWire: Wire = {
   name: "openai-chat",
-  path: "/v1/chat/completions",
+  route: routeOf("/v1/chat/completions"),
   events(answer, context) {
     const deltas: Record<string, unknown>[] = [{ role: "assistant", content: "" }];
     if (answer.reasoning) deltas.push({ reasoning_content: answer.reasoning });

@@ -1,10 +1,10 @@
 import type { Answer } from "./step.ts";
-import { type AnswerContext, callIdOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
+import { type AnswerContext, callIdOf, routeOf, sealOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
 
 /** The Responses API as OpenAI streams it. */
 export const openAiResponsesWire: Wire = {
   name: "openai-responses",
-  path: "/v1/responses",
+  route: routeOf("/v1/responses"),
   events(answer, context) {
     const items = itemsOf(answer, context).flatMap((item, index) => itemEvents(item, index));
     return numbered([created(context), ...items, ended(answer, context)]);
@@ -31,10 +31,29 @@ function itemsOf(answer: Answer, context: AnswerContext): readonly Fields[] {
           type: "reasoning",
           id: `rs_${context.number}`,
           summary: [{ type: "summary_text", text: answer.reasoning }],
-          encrypted_content: `scripted-reasoning-${context.number}`,
+          encrypted_content: sealOf("openai", answer.reasoning),
         },
       ]
     : [];
+  // A search says nothing of what it found; a program that ran says what it printed.
+  const searches = (answer.searches ?? []).map(({ query, found }, index): Fields => {
+    const status = "completed";
+    return found === ""
+      ? {
+          type: "web_search_call",
+          id: `ws_${context.number}_${index}`,
+          status,
+          action: { type: "search", query },
+        }
+      : {
+          type: "code_interpreter_call",
+          id: `ci_${context.number}_${index}`,
+          status,
+          code: `search(${JSON.stringify(query)})`,
+          container_id: "cntr_1",
+          outputs: [{ type: "logs", logs: found }],
+        };
+  });
   const message: readonly Fields[] = answer.text
     ? [
         {
@@ -54,7 +73,7 @@ function itemsOf(answer: Answer, context: AnswerContext): readonly Fields[] {
     arguments: JSON.stringify(call.input),
     status: "completed",
   }));
-  return [...reasoning, ...message, ...calls];
+  return [...reasoning, ...searches, ...message, ...calls];
 }
 
 function itemEvents(item: Fields, index: number): readonly Fields[] {
@@ -81,6 +100,15 @@ function itemEvents(item: Fields, index: number): readonly Fields[] {
       return [
         added({ content: [], status: "in_progress" }),
         delta("response.output_text.delta", { content_index: 0, delta: textIn(item.content) }),
+        done,
+      ];
+    case "web_search_call":
+      return [added({ status: "in_progress" }), done];
+    case "code_interpreter_call":
+      return [
+        added({ status: "in_progress", outputs: null }),
+        delta("response.code_interpreter_call_code.delta", { delta: item.code }),
+        delta("response.code_interpreter_call_code.done", { code: item.code }),
         done,
       ];
     default:

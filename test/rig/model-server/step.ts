@@ -18,10 +18,12 @@ export interface Step {
 /** What the scripted model does with one request. */
 export type Reply = Answer | Refusal | StreamError | Stall | Drop;
 
-/** A streamed answer: reasoning, then text, then tool calls, then usage. */
+/** A streamed answer: reasoning, then searches of the provider's own, then text, then tool calls, then usage. */
 export interface Answer {
   readonly type: "answer";
   readonly reasoning?: string;
+  /** Left out on the wire of chat completions, which has none. */
+  readonly searches?: readonly ScriptedSearch[];
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
   /** Unset means an estimate of what was sent and answered. */
@@ -89,6 +91,12 @@ export interface ScriptedCall {
   readonly input: unknown;
   /** Unset means a fresh one. */
   readonly id?: string;
+}
+
+/** A search that the provider itself ran, with what it found. */
+export interface ScriptedSearch {
+  readonly query: string;
+  readonly found: string;
 }
 
 /** Tokens as the provider reports them; `inputTokens` includes the cached ones. */

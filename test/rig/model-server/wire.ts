@@ -1,10 +1,11 @@
+import { createHash } from "node:crypto";
 import type { Answer, WireError } from "./step.ts";
 
 /** One provider protocol, as the scripted model speaks it. */
 export interface Wire {
-  readonly name: "openai-chat" | "openai-responses" | "anthropic";
-  /** The request path that this wire answers. */
-  readonly path: string;
+  readonly name: "openai-chat" | "openai-responses" | "anthropic" | "gemini";
+  /** What a request for this path asks of this wire; undefined for a path of another one. */
+  route(path: string, body: Readonly<Record<string, unknown>>): WireRoute | undefined;
   /** Server-sent events of a whole answer, in order; the last ones end the stream. */
   events(answer: Answer, context: AnswerContext): readonly WireEvent[];
   /** Server-sent events of an answer that breaks off in the middle of its text. */
@@ -15,11 +16,33 @@ export interface Wire {
   body(answer: Answer, context: AnswerContext): unknown;
 }
 
+export interface WireRoute {
+  readonly model: string;
+  readonly streamed: boolean;
+}
+
+/** The route of a wire with one path, which says everything else in the body. */
+export function routeOf(wirePath: string): Wire["route"] {
+  return (path, { model, stream }) =>
+    path === wirePath ? { model: String(model), streamed: stream === true } : undefined;
+}
+
+/** What only the scripted model can have written: its seal on a text, which says when either was changed. */
+export function sealOf(...content: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(content)).digest("base64").slice(0, 32);
+}
+
 export interface WireEvent {
   /** Set where the protocol names its events. */
   readonly event?: string;
   /** An object is sent as JSON, a string as it is. */
   readonly data: unknown;
+}
+
+/** One server-sent event as it goes over the wire. */
+export function eventText({ event, data }: WireEvent): string {
+  const payload = typeof data === "string" ? data : JSON.stringify(data);
+  return `${event === undefined ? "" : `event: ${event}\n`}data: ${payload}\n\n`;
 }
 
 export interface AnswerContext {
@@ -34,7 +57,9 @@ export interface AnswerContext {
 /** Tokens of an answer: as scripted, else about four characters a token. */
 export function usageOf(answer: Answer, context: AnswerContext): UsageCounts {
   const answerChars =
-    (answer.text ?? "").length + (answer.reasoning ?? "").length + JSON.stringify(answer.calls ?? []).length;
+    (answer.text ?? "").length +
+    (answer.reasoning ?? "").length +
+    JSON.stringify([answer.calls ?? [], answer.searches ?? []]).length;
   return {
     inputTokens: answer.usage?.inputTokens ?? Math.ceil(context.requestChars / 4),
     outputTokens: answer.usage?.outputTokens ?? Math.ceil(answerChars / 4),

@@ -186,7 +186,9 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
     case "image":
       return { type: "part", value, part: readFile(value) };
     case "tool-call":
-      if (value.providerExecuted === true || typeof value.toolCallId !== "string") break;
+      if (value.providerExecuted === true)
+        return { type: "part", value, part: opaquePart(value.type, [value.toolName, value.input]) };
+      if (typeof value.toolCallId !== "string") break;
       return {
         type: "call",
         value,
@@ -196,7 +198,8 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
       };
     case "tool-result":
       // The result of a tool that the provider ran is in the answer, and only the provider can read it.
-      if (role !== "tool" || typeof value.toolCallId !== "string") break;
+      if (role !== "tool") return { type: "part", value, part: opaquePart(value.type, [value.output]) };
+      if (typeof value.toolCallId !== "string") break;
       return {
         type: "result",
         value,
@@ -209,6 +212,13 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
         type: "part",
         value,
         part: { ...opaquePart(value.type), ...omitUndefined({ native: nativeOf(value) }) },
+      };
+    case "tool-approval-request":
+      return {
+        type: "part",
+        value,
+        part: opaquePart(value.type),
+        ...omitUndefined({ ofCall: asString(value.toolCallId) }),
       };
     default:
       break;
@@ -238,11 +248,23 @@ export function writeAiSdkMessage(draft: ItemDraft<AiSdkMessage, UnknownObject>)
   const { role, base } = draft;
   const blocks =
     role === "assistant" && base !== undefined ? unlinkStoredItems(draft.blocks, base) : draft.blocks;
-  const [ofTool, others] = [blocks.filter(isOfTool), blocks.filter((block) => !isOfTool(block))];
-  return [
-    ...message(ofTool, base?.role === "tool" ? base : { role: "tool", content: [] }),
-    ...message(others, base?.role === role ? base : { role, content: [] }),
-  ];
+  return runsOf(blocks).map((run) => {
+    const wanted = isOfTool(run[0]) ? "tool" : role;
+    return message(run, base?.role === wanted ? base : { role: wanted, content: [] });
+  });
+}
+
+/** The blocks as messages hold them, in their order. */
+function runsOf(
+  blocks: readonly PlacedBlock<UnknownObject>[],
+): readonly (readonly [PlacedBlock<UnknownObject>, ...PlacedBlock<UnknownObject>[]])[] {
+  const runs: [PlacedBlock<UnknownObject>, ...PlacedBlock<UnknownObject>[]][] = [];
+  for (const block of blocks) {
+    const last = runs.at(-1);
+    if (last !== undefined && isOfTool(last[0]) === isOfTool(block)) last.push(block);
+    else runs.push([block]);
+  }
+  return runs;
 }
 
 /** The value of a changed or new part. Reasoning that the provider signed cannot be changed. */
@@ -312,19 +334,25 @@ function unlinkStoredItems(
     blocks.length === content.length &&
     blocks.every(({ changed, index }, place) => !changed && index === place);
   if (isWhole) return blocks;
+  const isThought = content.some((part) => part.type === "reasoning" && hasItemId(part));
   return blocks
     .filter(({ part, value }) => part.type !== "reasoning" || !hasItemId(value))
+    .filter(({ value }) => !isThought || !isOfProvider(value))
     .map((block) =>
       block.part.native === undefined ? { ...block, value: withoutItemId(block.value) } : block,
     );
 }
 
-function message(blocks: readonly PlacedBlock<UnknownObject>[], base: AiSdkMessage): readonly AiSdkMessage[] {
-  if (blocks.length === 0) return [];
+/** True for a call that the provider ran itself, or its result: they are stored items too, and refused without the thought before them. */
+function isOfProvider({ type, providerExecuted }: UnknownObject): boolean {
+  return providerExecuted === true || type === "tool-result";
+}
+
+function message(blocks: readonly PlacedBlock<UnknownObject>[], base: AiSdkMessage): AiSdkMessage {
   const values = blocks.map(({ value }) => value);
   // Only a system message has to be a plain text.
   const content = base.role === "system" ? values.map(({ text }) => String(text ?? "")).join("\n") : values;
-  return [{ ...base, content }];
+  return { ...base, content };
 }
 
 function isOfTool({ half, value }: PlacedBlock<UnknownObject>): boolean {

@@ -4,6 +4,7 @@ import { deepFreeze } from "../../../../test/rig/notation.ts";
 import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
 import { omitForChild } from "../../../fork/context/options.ts";
 import type { Edit } from "../../../transcript/edit.ts";
+import { estimateMessageTokens } from "../../../transcript/estimate-message.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import type { AiSdkMessage, AiSdkWire } from "./ai-sdk-message.ts";
@@ -263,6 +264,46 @@ describe("the AI SDK format", () => {
     expect(idAt(wire.slice(1), 0)).toBe(idAt(wire, 1));
     expect(aiSdk.faults(wire.slice(1))).toEqual([]);
     expect(idAt(wire, 1)).not.toBe(idAt(wire, 2));
+  });
+
+  it("counts what a provider executed itself", () => {
+    const found = { ...result("srv", { type: "json", value: "x".repeat(4_000) }), toolName: "web_search" };
+    const search = { ...call("srv", "web_search", { query: "x" }), providerExecuted: true };
+    const [, message] = aiSdk.decode([user(text("search")), assistant(search, found)]);
+    expect(message && estimateMessageTokens(message)).toBeGreaterThan(1_000);
+  });
+
+  it("leaves a search out where the stored thought before it has to go", () => {
+    const search = { ...call("ws_1", "web_search", {}), providerExecuted: true };
+    const found = { ...result("ws_1", { type: "json", value: {} }), toolName: "web_search" };
+    const thought = { type: "reasoning", text: "hm", ...stored("rs_1") };
+    const wire = [
+      user(text("go")),
+      assistant(thought, search, found, text("so"), call("a")),
+      results(result("a")),
+    ];
+    const hide: Edit = { type: "hide-part", what: "part", messageId: idAt(wire, 1), partIndex: 4, ...WHY };
+    expect(aiSdk.apply(wire, [hide], { at: 0 })).toEqual([user(text("go")), assistant(text("so"))]);
+  });
+
+  it("names the call that is to be approved as the call is named", () => {
+    const asked = { type: "tool-approval-request", approvalId: "p1", toolCallId: "a" };
+    const wire = [
+      user(text("go")),
+      assistant(call("a")),
+      results(result("a")),
+      assistant(call("a"), asked),
+      results({ type: "tool-approval-response", approvalId: "p1", approved: true }),
+      results(result("a")),
+    ];
+    const [, , , again] = aiSdk.apply(wire, repairRequest(aiSdk.decode(wire)), { at: 0 });
+    expect(again).toEqual(assistant({ ...call("a"), toolCallId: "a_2" }, { ...asked, toolCallId: "a_2" }));
+  });
+
+  it("makes one of two questions between which an edit left nothing", () => {
+    const wire = [user(text("one")), assistant(text("so")), user(text("two"))];
+    const hide: Edit = { type: "hide-message", messageId: idAt(wire, 1), ...WHY };
+    expect(aiSdk.apply(wire, [hide], { at: 0 })).toEqual([user(text("one"), text("two"))]);
   });
 
   it("reads whatever it is given", () => {

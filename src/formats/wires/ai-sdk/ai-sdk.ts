@@ -35,7 +35,8 @@ export const aiSdk: AiSdkFormat = /* @__PURE__ */ createBlockFormat<
     writeResult,
     renameCall: (value, toolCallId) => ({ ...value, toolCallId }),
     results: "together",
-    merges: (role) => (role === "assistant" ? "edited" : "never"),
+    // Also questions: strict chat templates take no two in a row.
+    merges: (role) => (role === "assistant" || role === "user" ? "edited" : "never"),
     normalizeTurn: dropHiddenReasoning,
     // Providers behind the SDK differ in what they take, so the strictest counts.
     encoding: {

@@ -86,7 +86,7 @@ function readBlock(value: UnknownObject): Block<UnknownObject> {
       return readPart(value, { type: "text", text, native: "anthropic" });
     }
     default:
-      return readPart(value, opaquePart(value.type));
+      return readPart(value, opaquePart(value.type, value));
   }
 }
 

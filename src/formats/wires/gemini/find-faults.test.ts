@@ -133,6 +133,12 @@ describe("rules of Gemini", () => {
     ];
     expect(findGeminiFaults(wire)).toEqual([]);
   });
+
+  it("an image between two responses of one content is none, as the AI SDK sends it", () => {
+    const image = { inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } };
+    const wire = [user(text("go")), model(call("a"), call("b")), user(response("a"), image, response("b"))];
+    expect(findGeminiFaults(wire)).toEqual([]);
+  });
 });
 
 describe("an edit of a Gemini wire", () => {

@@ -107,8 +107,10 @@ function* mediaFaults(contents: readonly Content[]): Generator<Fault> {
 /** The contents of a Gemini request as the rules see them, the system instruction first; total. */
 export function readGeminiWire(wire: unknown): readonly WireMessage[] {
   const namer = createCallNamer();
-  const readBlocks = (content: unknown, messageId: string) =>
-    partsOf(content).map((part, partIndex) => readPart(part, { messageId, partIndex, wire: part, namer }));
+  const readBlocks = (content: unknown, messageId: string): readonly WireBlock[] =>
+    resultsFirst(
+      partsOf(content).map((part, partIndex) => readPart(part, { messageId, partIndex, wire: part, namer })),
+    );
   const messages = wireList(wire, "contents").map((content, index): WireMessage => {
     const isModel = asObject(content).role === "model";
     const messageId = `contents[${index}]`;
@@ -120,6 +122,14 @@ export function readGeminiWire(wire: unknown): readonly WireMessage[] {
   if (system === undefined || system === null) return messages;
   const messageId = "systemInstruction";
   return [{ messageId, side: "system", blocks: readBlocks(system, messageId) }, ...messages];
+}
+
+/** Within one content the API takes responses and what belongs to them, such as an image, in any order. */
+function resultsFirst(blocks: readonly WireBlock[]): readonly WireBlock[] {
+  const isResult = ({ type }: WireBlock): boolean => type === "result";
+  const last = blocks.findLastIndex(isResult);
+  if (last < 1 || blocks.slice(0, last).every(isResult)) return blocks;
+  return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))];
 }
 
 /** The parts of a content, however broken it is. */

@@ -8,7 +8,7 @@ import {
 } from "../../../text/json.ts";
 import { type FilePart, outcomeText, type ToolOutcome, type ToolPart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
-import { createFileFilter, filePart, textFor } from "../../blocks/block-content.ts";
+import { createFileFilter, filePart, opaquePart, textFor } from "../../blocks/block-content.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import { findGeminiFaults, isUserText, NO_SIGNATURES, partsOf } from "./find-faults.ts";
 
@@ -135,7 +135,7 @@ function readPart(value: UnknownObject): Block<UnknownObject> {
     return { type: "part", part: readGeminiFile(value), value };
   if (typeof text !== "string") {
     const name = Object.keys(value).find((field) => !ANNOTATION_FIELDS.includes(field)) ?? "unknown";
-    return { type: "part", part: { type: "opaque", name }, value };
+    return { type: "part", part: opaquePart(name, value), value };
   }
   // A stream may end with an empty text that only carries the signature.
   const isThought = thought === true || (text === "" && value.thoughtSignature !== undefined);

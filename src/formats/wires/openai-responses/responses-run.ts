@@ -134,8 +134,9 @@ function readItem(item: UnknownObject, { keptCalls }: ResponsesRun): readonly Bl
     return [{ type: "call", callId: keptCall, tool: UNKNOWN_TOOL, input: undefined, value }];
   if (type === "reasoning" || (type === "item_reference" && isReasoningId(item.id)))
     return [{ type: "part", part: { type: "reasoning", text: summaryOf(item) }, value }];
-  const native = type === "compaction" ? { native: "openai" } : {};
-  return [{ type: "part", part: { ...opaquePart(type), ...native }, value }];
+  if (type === "compaction")
+    return [{ type: "part", part: { ...opaquePart(type), native: "openai" }, value }];
+  return [{ type: "part", part: opaquePart(type, item), value }];
 }
 
 /** The content of a message as a list; a text is a list of one. */
