@@ -353,6 +353,11 @@ export const GROUPS: readonly Group[] = [
       restore: { default: "nothing", when: "a conversation is loaded again" },
       persist: { default: "none", when: "you store conversations in a database" },
       onCompact: { default: "none", when: "you store conversations" },
+      autoContinue: {
+        default: "`never`",
+        from: OWN,
+        when: "your loop waits for a user's message after a compaction",
+      },
       recallTool: {
         default: "as the request says, else none",
         when: "you use `prepareStep` alone, which sees no tools",
