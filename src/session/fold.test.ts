@@ -97,6 +97,36 @@ describe("batches that cannot be taken back any more", () => {
     expect(session.status().batches).toEqual([]);
   });
 
+  it("leave the place of a replaced summary behind which a newer one stands", () => {
+    const history = createHistory();
+    const text = (id: string): Message => ({ id, role: "user", parts: [{ type: "text", text: id }] });
+    const carried = { generation: 1, userWords: [], pins: [], filesRead: [], filesChanged: [], anchors: [] };
+    const why = { stage: "compaction", reason: "summarized" };
+    const compaction = (id: string, gone: string, after: string) => ({
+      id,
+      step: "compact",
+      reason: "threshold",
+      at: 1,
+      edits: [
+        hideMessage(text(gone), why),
+        { type: "insert-message" as const, message: { ...text(id), metadata: { carried } }, after, ...why },
+      ],
+    });
+    history.observe(["m0", "m1", "m2"].map(text));
+    for (const batch of [
+      compaction("s1", "m0", "m0"),
+      compaction("s2", "s1", "s1"),
+      compaction("s3", "s2", "s1"),
+    ])
+      expect(history.add(batch)).toBe(true);
+    const shown = () =>
+      history.transcript().flatMap(({ id, metadata }) => (metadata?.agentVisible === false ? [] : [id]));
+    expect(shown()).toEqual(["s3", "m1", "m2"]);
+    foldHistory(history);
+    expect(history.batches().map(({ step }) => step)).toEqual(["folded", "compact"]);
+    expect(shown()).toEqual(["s3", "m1", "m2"]);
+  });
+
   it("are the oldest of many small ones, too", () => {
     const history = createHistory();
     const source: Transcript = Array.from({ length: 500 }, (_, index) => ({
