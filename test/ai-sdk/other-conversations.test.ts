@@ -1,7 +1,7 @@
 import { generateText, type ModelMessage, stepCountIs, tool } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { carryover } from "../../src/ai-sdk.ts";
+import { carryover, compact } from "../../src/ai-sdk.ts";
 import type { SessionEvent } from "../../src/session/log.ts";
 import type { Reply } from "../rig/model-server/step.ts";
 import { longConversation } from "./harness/conversation.ts";
@@ -126,5 +126,21 @@ describe("a wrapped model that a title and a sub-agent use too", () => {
     expect(text).toBe("Folders and what they hold.");
     expect(session.ledger()).toEqual([]);
     expect(provider.refusals()).toBeGreaterThan(0);
+  });
+
+  it("does not use up what there is to restore for a check before the turn", async () => {
+    await start();
+    const base = provider.model("openai-compatible");
+    const messages: ModelMessage[] = [
+      ...longConversation({ turns: 16, outputBytes: 6_000 }),
+      { role: "user", content: "And now?" },
+    ];
+    const { state } = await compact(messages, { model: base, limits });
+    const before = provider.server.requests.length;
+    const { model, session } = carryover(base, { limits, restore: state });
+    await generateText({ model, system: TITLE, prompt: "And now?" });
+    await generateText({ model, system: TITLE, messages, tools: { read } });
+    expect(provider.server.requests.length - before).toBe(2);
+    expect(session.toJSON()).toEqual(state);
   });
 });

@@ -43,7 +43,7 @@ import { type CompactedConversation, createHandOver, withoutSystem } from "./han
 import { asCallable, knownLimits, type LanguageModelLike } from "./language-model.ts";
 import { type LanguageModelObject, resolveModel } from "./model-by-name.ts";
 import { createRecallTool, type RecallInput, recallToolIn } from "./recall-tool.ts";
-import { createRequestRecognizer } from "./recognize-request.ts";
+import { createRequestRecognizer, startOf } from "./recognize-request.ts";
 import { serveOthers } from "./serve-others.ts";
 import {
   modelRef,
@@ -150,7 +150,6 @@ function converse(
 ): Omit<OpenConversation, "for"> {
   let sent: Omit<CurrentRequest, "prompt"> | undefined;
   let recallTool: string | undefined;
-  let isOtherTold = false;
   const usageListeners = new Set<(used: SummaryUsage) => void>();
   const emit = (event: SessionEvent): void => callListener(() => options.onEvent?.(event, id));
   const warn = (code: WarningCode, message: string): void => emit({ type: "warning", code, message });
@@ -169,15 +168,6 @@ function converse(
   function tellUsage({ type: _, ...usage }: Extract<SessionEvent, { type: "summary_usage" }>): void {
     for (const listen of usageListeners) listen(usage);
     callListener(() => options.onUsage?.(usage, id));
-  }
-
-  function tellOfOther(): void {
-    if (isOtherTold) return;
-    isOtherTold = true;
-    warn(
-      "other-conversation",
-      "A request has nothing in common with this conversation and was sent as it came. Sub-agents and titles take for(id).",
-    );
   }
 
   const conversation = createConversation(session, {
@@ -208,12 +198,12 @@ function converse(
       recallTool = recallToolIn(call.tools);
     },
   });
-  const recognizer = createRequestRecognizer(conversation.currentWire);
+  const recognizer = createRequestRecognizer(conversation.currentWire, startOf(options));
   const model = serveOthers(own, called, {
     recognizer,
     limitTokens: () => session.status().limitTokens ?? Number.POSITIVE_INFINITY,
     openOther: () => asCallable(converse(base, unlistened(options), id).model),
-    onOther: tellOfOther,
+    onWarning: warn,
   });
   return {
     model: model as unknown as LanguageModelLike,

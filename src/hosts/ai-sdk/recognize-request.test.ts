@@ -93,6 +93,14 @@ describe("a request belongs to the conversation", () => {
     expect(recognizer.isOwn({ prompt: [system(TITLE), user("Hello.")] })).toBe(false);
   });
 
+  it("that comes after a check, where there is something to restore", () => {
+    const recognizer = createRequestRecognizer(() => [], "resumed");
+    expect(recognizer.isOwn({ prompt: [system("Is this about bikes?"), user("Why?")] })).toBe(false);
+    expect(recognizer.isBegun()).toBe(false);
+    expect(recognizer.isOwn({ prompt: [system(SYSTEM), ...history, user("Why?")] })).toBe(true);
+    expect(recognizer.isBegun()).toBe(true);
+  });
+
   it("that began with one question and goes on after a sub-agent was taken for it", () => {
     const recognizer = createRequestRecognizer(() => []);
     const task = [system("You search."), user("Find red ones.")];

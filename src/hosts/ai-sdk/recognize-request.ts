@@ -11,10 +11,19 @@ import type { ModelCall } from "./language-model.ts";
 export interface RequestRecognizer {
   /** True for a request of the conversation, which is remembered as its newest. */
   isOwn(call: Pick<ModelCall, "prompt" | "tools">): boolean;
+  /** True once a request of the conversation has come. */
+  isBegun(): boolean;
 }
 
-/** The first request is of the conversation; `sentWire` is its newest request as it was sent. */
-export function createRequestRecognizer(sentWire: () => AiSdkWire): RequestRecognizer {
+/**
+ * The first request is of the conversation, unless that is `resumed` and the request a single question without tools: a
+ * check before the turn, which must not use up what there is to restore. `sentWire` is the newest request of the
+ * conversation as it was sent.
+ */
+export function createRequestRecognizer(
+  sentWire: () => AiSdkWire,
+  start: "new" | "resumed" = "new",
+): RequestRecognizer {
   let own: Seen | undefined;
   /** What was taken for the conversation before another line was. */
   let former: Seen | undefined;
@@ -22,7 +31,8 @@ export function createRequestRecognizer(sentWire: () => AiSdkWire): RequestRecog
   const others = new Map<string, Seen>();
 
   function isLike(next: Seen): boolean {
-    if (own === undefined || extendsList(next.keys, own.keys)) return true;
+    if (own === undefined) return start === "new" || next.hasAnswers || next.tools.size > 0;
+    if (extendsList(next.keys, own.keys)) return true;
     const frame = compareFrames(own, next);
     const inMessages = sharedEvidence(next, own.keys);
     // Who keeps the compacted messages in place of all sends what was sent.
@@ -41,6 +51,8 @@ export function createRequestRecognizer(sentWire: () => AiSdkWire): RequestRecog
   }
 
   return {
+    isBegun: () => own !== undefined,
+
     isOwn({ prompt, tools }) {
       const next = readRequest(prompt, tools);
       if (isLike(next)) {
@@ -60,6 +72,14 @@ export function createRequestRecognizer(sentWire: () => AiSdkWire): RequestRecog
       return false;
     },
   };
+}
+
+/** How a conversation with these options of `carryover()` starts: resumed where there may be something to restore. */
+export function startOf(options: object): "new" | "resumed" {
+  const { restore, store, persist } = asObject(options);
+  const mayRestore =
+    asArray(asObject(restore).batches).length > 0 || (asObject(store).journal ?? persist) !== undefined;
+  return mayRestore ? "resumed" : "new";
 }
 
 /** Lines of other requests that are remembered. */

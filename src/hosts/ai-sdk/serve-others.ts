@@ -1,5 +1,6 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
+import type { WarningCode } from "../../session/log.ts";
 import { safeJson } from "../../text/json.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { type CallableModel, likeModel, type ModelCall } from "./language-model.ts";
@@ -10,12 +11,13 @@ import { lineOf, type RequestRecognizer } from "./recognize-request.ts";
  * alone. One that is too long for the window gets a session of its own.
  */
 export function serveOthers(own: CallableModel, base: CallableModel, options: OthersOptions): CallableModel {
-  const { recognizer, limitTokens, openOther, onOther } = options;
+  const { recognizer, limitTokens, openOther, onWarning } = options;
+  let isTold = false;
   const managed = new Map<string, CallableModel>();
 
   async function send(call: ModelCall, method: "doGenerate" | "doStream"): Promise<unknown> {
     if (recognizer.isOwn(call)) return own[method](call);
-    onOther();
+    if (recognizer.isBegun()) tellOnce();
     const line = lineOf(call.prompt);
     if (!managed.has(line) && fits(call)) {
       try {
@@ -25,6 +27,15 @@ export function serveOthers(own: CallableModel, base: CallableModel, options: Ot
       }
     }
     return managedFor(line)[method](call);
+  }
+
+  function tellOnce(): void {
+    if (isTold) return;
+    isTold = true;
+    onWarning(
+      "other-conversation",
+      "A request has nothing in common with this conversation and was sent as it came. Sub-agents and titles take for(id).",
+    );
   }
 
   function fits({ prompt, tools = [] }: ModelCall): boolean {
@@ -58,8 +69,7 @@ interface OthersOptions {
   readonly limitTokens: () => number;
   /** The model with a session of its own in front of it. */
   readonly openOther: () => CallableModel;
-  /** Called with every request of others. */
-  readonly onOther: () => void;
+  readonly onWarning: (code: WarningCode, message: string) => void;
 }
 
 /** Long requests of others that are looked after at once. */
