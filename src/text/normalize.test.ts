@@ -169,6 +169,11 @@ describe("normalizeOutput", () => {
     { name: "lines that end as on old Macs", text: words.join("\r"), shows: words.join("\n") },
     { name: "CRLF", text: "a\r\nb\r\n", shows: "a\r\nb\r\n" },
     { name: "names between NULs", text: "./a/b.txt\0./c/d.txt\0", shows: "./a/b.txt\n./c/d.txt\n" },
+    {
+      name: "NULs within lines",
+      text: "nul 1 \0x\nnul 2 \0x\nnul 3 \0x\n",
+      shows: "nul 1  x\nnul 2  x\nnul 3  x\n",
+    },
     { name: "UTF-16 that was read as bytes", text: "h\0e\0l\0l\0o\0", shows: "hello" },
     { name: "colours", text: "\u001b[31mred\u001b[0m", shows: "red" },
   ])("keeps $name", ({ text, shows }) => {

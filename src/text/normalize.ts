@@ -256,12 +256,16 @@ function separatorsAsLineBreaks(text: string): string {
   if (!text.includes("\0") && !text.includes("\r")) return text;
   const sample = text.slice(0, SAMPLE_CHARS);
   const nuls = sample.split("\0").length - 1;
-  const lines = nuls > 0 && nuls < sample.length * MAX_NUL_SHARE ? text.replaceAll("\0", "\n") : text;
+  // Between the fields of lines they are no ends of lines: the lines would be torn, and counted as more than there are.
+  const between = nuls > sample.split("\n").length * NULS_A_LINE ? "\n" : " ";
+  const lines = nuls > 0 && nuls < sample.length * MAX_NUL_SHARE ? text.replaceAll("\0", between) : text;
   return isProgress(sample) ? lines : lines.replace(CARRIAGE_RETURN, "\n");
 }
 
 /** Text in UTF-16 has more of them; it is read better without. */
 const MAX_NUL_SHARE = 0.2;
+/** More of them than this for each line are separators: one name alone is a line as well. */
+const NULS_A_LINE = 1;
 const SAMPLE_CHARS = 50_000;
 const CARRIAGE_RETURN = /\r(?!\n)/g;
 

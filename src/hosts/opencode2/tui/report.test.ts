@@ -80,3 +80,37 @@ it("only what stands behind the newest compaction fills the window", () => {
             2 compactions"
   `);
 });
+
+it("what fills the window is never more than the provider has counted, and instructions have a share of it", () => {
+  const user = { id: "msg_1", type: "user", text: "Go.", time: { created: 1 } };
+  const tokens = (input: number) => ({ input, output: 50, reasoning: 0, cache: { read: 0, write: 0 } });
+  const [model, time] = [
+    { id: "m", providerID: "p" },
+    { created: 2, completed: 3 },
+  ];
+  const state = {
+    status: "completed",
+    input: { command: "yes" },
+    content: [{ type: "text", text: "y".repeat(300_000) }],
+    structured: {},
+  };
+  const tool = { type: "tool", id: "c1", name: "shell", state, time };
+  const answer = (id: string, content: readonly unknown[], input: number) => ({
+    id,
+    type: "assistant",
+    agent: "build",
+    model,
+    content,
+    tokens: tokens(input),
+    time,
+  });
+  const messages = [
+    user,
+    answer("msg_2", [tool], 4_000),
+    answer("msg_3", [{ type: "text", text: "Done." }], 36_000),
+  ];
+  const report = contextReport({ messages, fill: { tokens: 36_297, limitTokens: 200_000 }, left: [] });
+  expect(report).toMatch(/The window holds 36,297 tokens/);
+  expect(report).toMatch(/ 32k {2}tool outputs, 89%/);
+  expect(report).toMatch(/4\.\dk {2}instructions and tool definitions, 11%/);
+});

@@ -11,8 +11,9 @@ import type { LeftContent } from "./watch.ts";
 export function contextReport({ messages, fill, left }: ReportSources): string {
   const transcript = opencode2.decode(messages);
   const pruned = left.reduce((sum, { tokens, isStored }) => sum + (isStored ? tokens : 0), 0);
-  const kinds = windowKinds(filterCompacted(transcript), pruned);
-  const known = kinds.reduce((sum, { tokens }) => sum + tokens, 0);
+  const window = filterCompacted(transcript);
+  const kinds = scaled(windowKinds(window, pruned), roomOf(window, fill));
+  const known = sumOf(kinds);
   const rest = fill === undefined ? 0 : Math.max(0, fill.tokens - known);
   const total = Math.max(1, known + rest);
   const rows = [...kinds, { name: "instructions and tool definitions", tokens: rest }].filter(
@@ -35,6 +36,26 @@ export function contextReport({ messages, fill, left }: ReportSources): string {
     ...(gone.length > 0 ? gone : ["  nothing so far"]),
     ...(left.length > 0 ? ["", "The agent reads what left again with recall."] : []),
   ].join("\n");
+}
+
+const sumOf = (kinds: readonly WindowKind[]): number => kinds.reduce((sum, { tokens }) => sum + tokens, 0);
+
+/** What the provider has counted decides: estimates that are too high are taken down to what has room. */
+function scaled(kinds: readonly WindowKind[], roomTokens: number): readonly WindowKind[] {
+  const known = sumOf(kinds);
+  if (known <= roomTokens) return kinds;
+  return kinds.map(({ name, tokens }) => ({ name, tokens: Math.round((tokens * roomTokens) / known) }));
+}
+
+/** How much of the window messages can fill: not what came before the first of them, by the first answer's usage. */
+function roomOf(window: Transcript, fill: WindowFill | undefined): number {
+  if (fill === undefined) return Number.POSITIVE_INFINITY;
+  const first = window.findIndex(({ usage }) => usage !== undefined);
+  const usage = window[first]?.usage;
+  if (usage === undefined) return fill.tokens;
+  const sent = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const before = sumOf(windowKinds(window.slice(0, first), 0));
+  return Math.max(0, fill.tokens - Math.max(0, sent - before));
 }
 
 interface ReportSources {
