@@ -281,6 +281,11 @@ function purgeReport({ plan, running, from: { place, unit, now } }: PurgeReportI
       ({ id, usedBy }) =>
         `  ${terminalText(id, MAX_NAME_CHARS)}  ${terminalText(usedBy ?? "", MAX_PATH_CHARS)}`,
     ),
+    ...(plan.inUse.length === 0
+      ? []
+      : [
+          "  End OpenCode (version 2 also with `opencode2 service stop`), then run this again, or use --force.",
+        ]),
   ].join("\n");
 }
 

@@ -102,6 +102,12 @@ describe("chooseForkWay", () => {
       reason: /up to 12 steps, and 12 are expected/,
     },
     {
+      name: "more steps than a fork makes are not counted",
+      change: { cacheReadPrice: 0.000_1 },
+      way: "exact",
+      reason: /^the parent's cached prefix is the cheapest for as many steps as a fork makes$/,
+    },
+    {
       name: "children that take many steps: graduated",
       change: { finishedSteps: [20, 30, 40] },
       way: "graduated",

@@ -127,7 +127,10 @@ function chooseByCost(facts: ForkWayFacts): ForkWayChoice {
     return { way: "graduated", reason: `a shorter prefix is cheaper ${since}` };
   }
   if (Number.isFinite(limit)) {
-    const until = `up to ${stepsText(limit)}, and ${expectedText(expected)}`;
+    const until =
+      limit < MANY_STEPS
+        ? `up to ${stepsText(limit)}, and ${expectedText(expected)}`
+        : "for as many steps as a fork makes";
     return { way: "exact", reason: `the parent's cached prefix is the cheapest ${until}` };
   }
   const reason =
@@ -136,6 +139,9 @@ function chooseByCost(facts: ForkWayFacts): ForkWayChoice {
       : "the parent's cached prefix is the cheapest, since nothing can be left out of it";
   return { way: "exact", reason };
 }
+
+/** More than any fork makes: where the break-even lies does not matter then. */
+const MANY_STEPS = 500;
 
 function stepsText(steps: number): string {
   const text = oneDecimal(steps);

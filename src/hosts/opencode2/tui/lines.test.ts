@@ -81,6 +81,14 @@ describe("the lines of forks", () => {
     expect(line).toMatchObject({ tone: "failed", state: "interrupted: its OpenCode is gone" });
   });
 
+  it("say why one failed", () => {
+    const record = completedFork({ owner });
+    const error = { kind: "other", message: "the provider refused: no credit", retryable: false };
+    const runs = record.runs.map((run) => ({ ...run, state: "failed", text: "", error }));
+    const [line] = forkLines(recorded({ ...record, runs } as never), question);
+    expect(line).toMatchObject({ tone: "failed", step: "the provider refused: no credit" });
+  });
+
   it("have no escape sequence of a model in them", () => {
     const [line] = forkLines(recorded(runningFork({ owner, title: "a\u001b[31m\nb" })), question);
     expect(line?.title).toMatch(/^#1 a\S*\s?b$/);

@@ -1,6 +1,6 @@
 import { activityOf } from "../../../fork/life/delivery.ts";
 import { endToast, offerToast } from "../../../fork/life/end.ts";
-import { currentRun, type ForkRecord, forkName, isLive } from "../../../fork/life/record.ts";
+import { currentRun, type EndedRun, type ForkRecord, forkName, isLive } from "../../../fork/life/record.ts";
 import { opencode2 } from "../../../formats/files/opencode2/opencode2.ts";
 import { forkFacts } from "../../../plugin/forks/shown-forks.ts";
 import type { ToastTone } from "../../../plugin/host/screen.ts";
@@ -42,10 +42,15 @@ export function forkLines({ records, leases }: RecordedForks, question: ForkQues
                 : "failed",
         ...(childSessionId !== undefined && { sessionId: childSessionId }),
         ...(step !== undefined && { step }),
-        ...(!isLive(run) &&
-          run.text !== "" && { step: plainLine(run.text.replace(/\*\*|`/g, ""), MAX_STEP_CHARS) }),
+        ...(!isLive(run) && endLine(run)),
       };
     });
+}
+
+/** Why it failed, or how its report begins. */
+function endLine({ error, text }: EndedRun): Pick<ForkLine, "step"> {
+  const said = error?.message ?? text.replace(/\*\*|`/g, "");
+  return said === "" ? {} : { step: plainLine(said, MAX_STEP_CHARS) };
 }
 
 interface ForkQuestion {
