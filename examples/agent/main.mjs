@@ -91,14 +91,17 @@ function createPrinter(isTerminal) {
     result: ({ chars, failed }) => `${failed ? "failed, " : ""}${chars} characters\n`,
     answer: ({ command, answer }) => (command === "fork" ? "" : `\n${answer.text ?? inspect(answer)}\n`),
     ready: ({ tokens, limitTokens }) => `\n${isTerminal ? `${tokens} of ${limitTokens} tokens\n` : ""}`,
-    compaction_start: ({ tokensBefore }) => `\nCompacting ${tokensBefore} tokens`,
+    compaction_start: ({ tokensBefore, background }) =>
+      background ? "" : `\nCompacting ${tokensBefore} tokens`,
     "compaction.failed": ({ reason }) => `\nNo summary was written: ${reason}\n`,
     compaction_end: ({ tokensAfter, error }) => `\n${error ?? `Now ${tokensAfter} tokens`}\n`,
   };
   let progress;
   return (event) => {
+    if (event.type === "compaction_progress") return;
     clearInterval(progress);
-    if (event.type === "compaction_start") progress = setInterval(() => process.stdout.write("."), 1_000);
+    if (event.type === "compaction_start" && !event.background)
+      progress = setInterval(() => process.stdout.write("."), 1_000);
     const text = normalizeText(shown[event.type]?.(event) ?? (event.message ? `${event.message}\n` : ""));
     process.stdout.write(event.type === "text" ? text : dim(text));
   };

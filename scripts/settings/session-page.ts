@@ -96,6 +96,7 @@ const IDLE: Readonly<Record<string, string>> = {
   "cooling-down": "the last compaction freed too little; automatic ones wait for three turns",
   aborted: "the signal ended the preparation; what was applied until then stays",
   "in-progress": "another action of this session is running",
+  "in-background": "a compaction is due, its summary is being written, and the window still fits",
   "after-undo": "a person has undone the last batch; it is not done again for three turns",
   "summary-failed": "the summarizer failed; the window stays in force while it fits",
   vetoed: "a hook has forbidden the compaction",

@@ -93,6 +93,10 @@ export const GROUPS: readonly Group[] = [
         from: "decision 0007",
         when: "conversations are much shorter or longer than a dozen requests",
       },
+      backgroundCompaction: {
+        from: "decision 0033",
+        when: "every token counts and nobody minds waiting, or the summarizer is the same single-slot server",
+      },
       perTool: {
         default: "none",
         from: OWN,

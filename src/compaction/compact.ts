@@ -301,7 +301,8 @@ interface CompactReport {
 /**
  * `no-gain`: it would have saved less than a tenth; `lost-content`: a pin or the last request would have gone;
  * `already-running`: the same transcript is being compacted right now; `summary-failed`: no summary of the model could be
- * used, and a mechanical one was not wanted; `failed`: a port broke its contract.
+ * used, and a mechanical one was not wanted; `overtaken`: one in the background was no longer needed, or its messages are
+ * gone; `failed`: a port broke its contract.
  */
 export type NotCompactedReason =
   | NothingToCompact["reason"]
@@ -311,6 +312,7 @@ export type NotCompactedReason =
   | "lost-content"
   | "already-running"
   | "summary-failed"
+  | "overtaken"
   | "failed";
 
 /** Every start is followed by exactly one end, whatever happens in between; a failure is told before the end. */
@@ -327,6 +329,8 @@ interface CompactionStart {
   readonly before: number;
   /** The estimate of the window before. */
   readonly tokensBefore: number;
+  /** Set when requests go on meanwhile: the end comes when it is put in force, or overtaken. */
+  readonly background?: true;
 }
 
 /** No summary of the model could be used. */

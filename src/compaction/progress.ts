@@ -18,6 +18,8 @@ export interface CompactionProgress {
   readonly attempt: number;
   /** Characters of the summary that have arrived; 0 until the end where the summarizer does not stream. */
   readonly summaryChars: number;
+  /** Set when requests go on meanwhile. */
+  readonly background?: true;
 }
 
 type CompactionStep = (typeof STEPS)[number];

@@ -11,6 +11,7 @@ export type SessionAction =
   | EditWindow
   | ShadowBlock
   | SummarizeToolResults
+  | BeginCompaction
   | Compact
   | Recover
   | NoAction
@@ -48,6 +49,11 @@ interface SummarizeToolResults extends Decided {
   readonly type: "summarize-tool-results";
   /** Results that the model reads now. */
   readonly visibleResults: number;
+}
+
+/** A compaction will soon be due: have its summary written while requests go on. */
+interface BeginCompaction extends Decided {
+  readonly type: "begin-compaction";
 }
 
 /** Replace the old part by a summary. */
@@ -108,6 +114,7 @@ export type IdleReason =
   | CompactReason
   | "aborted"
   | "in-progress"
+  | "in-background"
   | "after-undo"
   | "summary-failed"
   | "vetoed"

@@ -46,13 +46,16 @@ const MAX_DOUBLINGS = 4;
  * True while the model still takes the window: by estimate, with a part of what is reserved left for its answer. A window
  * that is not known fits until the provider says otherwise.
  */
-export function fitsModel({ memory, meter, believed }: MeasuredWindow): boolean {
+export function fitsModel(
+  { memory, meter, believed }: MeasuredWindow,
+  answerShare: number = ANSWER_SHARE,
+): boolean {
   if (memory.isOverflowSeen) return false;
   const windowTokens = inputWindowTokens(believed.estimateLimits());
   if (windowTokens === 0) return true;
   const { limitTokens = windowTokens } = believed.tokenLimit();
   const reservedTokens = Math.max(0, windowTokens - limitTokens);
-  return meter.estimate().tokens <= windowTokens - reservedTokens * ANSWER_SHARE;
+  return meter.estimate().tokens <= windowTokens - reservedTokens * answerShare;
 }
 
 interface MeasuredWindow {

@@ -1,6 +1,7 @@
 import type { HookStrikes } from "../compaction/ask.ts";
 import { FRESH_TRIGGER, type TriggerState } from "../compaction/trigger/should-compact.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
+import type { PendingCompaction } from "./background.ts";
 import type { HeldCompaction } from "./hold.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { WarningCode } from "./log.ts";
@@ -38,6 +39,10 @@ export interface SessionMemory {
   undoneAt: number | undefined;
   /** A compaction that is due and waits, after a failed summary or a veto. */
   held: HeldCompaction | undefined;
+  /** A compaction that was begun and is not in force yet. */
+  background: PendingCompaction | undefined;
+  /** Whether one should be begun, by what that depends on. */
+  early: { readonly key: string; readonly isWanted: boolean } | undefined;
   unbounded: UnboundedOutputs;
   hookStrikes: HookStrikes;
   /** The mechanical edits that would pay, by what they depend on. */
@@ -85,6 +90,8 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     pausedThroughTurn: -1,
     undoneAt: undefined,
     held: undefined,
+    background: undefined,
+    early: undefined,
     unbounded: new Map(),
     hookStrikes: {},
     worthwhile: undefined,

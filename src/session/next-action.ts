@@ -20,6 +20,7 @@ import {
   withoutPinned,
 } from "./prune.ts";
 import { maxCompactionRecoveries, nextRecoveryAction } from "./recovery.ts";
+import { dueTokensOf, earlyTokens } from "./run-compaction.ts";
 
 /**
  * Exactly one thing to do next, decided from the view alone: a refused request first, then what came in, then what
@@ -42,14 +43,18 @@ export function decideNextAction(view: SessionView): SessionAction {
     return { type: "summarize-tool-results", version, visibleResults: view.resultsToSummarize };
 
   const trigger = triggerOf(view);
+  if (trigger !== undefined && isWorthWaiting(view, trigger)) return idle("in-background");
   if (trigger !== undefined) return compaction(view, trigger);
-  const mayEdit = view.moment === "after-turn" && !view.isPaused && mayClear(view);
+  // What is being summed up needs no shortening.
+  const mayEdit =
+    view.moment === "after-turn" && !view.isPaused && mayClear(view) && view.background === "none";
   // Somebody else compacts when the window is full: that costs more than any edit.
   const sufficient = mayEdit && view.isOwnerAboutToCompact ? view.sufficientEdits() : undefined;
   if (sufficient !== undefined) return editWindow(sufficient, { reason: "over-limit", version });
   const worthwhile = mayEdit ? view.worthwhileEdits() : undefined;
   if (worthwhile !== undefined) return editWindow(worthwhile, { reason: "pays", version });
   if (view.decision.compact && view.native.acts === "compacts") return idle("provider-compacts");
+  if (mayClear(view) && view.isSoonDue()) return { type: "begin-compaction", version };
   return idle(view.isPaused && view.decision.compact ? "after-undo" : view.decision.reason);
 }
 
@@ -95,6 +100,12 @@ export interface SessionView {
   readonly isCompactionIdle: boolean;
   /** Why a compaction that is due has to wait; undefined when it has not. */
   readonly heldBy: "summary-failed" | "vetoed" | undefined;
+  /** A compaction that was begun early: its summary is being written, or can be put in force. */
+  readonly background: "none" | "running" | "ready";
+  /** The model takes the window as it is, whatever the limit says. */
+  readonly mayGoOn: boolean;
+  /** A compaction should be begun before it is due. */
+  readonly isSoonDue: () => boolean;
   /** The last compaction of this same state changed nothing. */
   readonly isCompactionSpent: boolean;
   /** Mechanical edits that make the compaction needless. */
@@ -115,8 +126,16 @@ function triggerOf(view: SessionView): CompactionTrigger | undefined {
   return view.isOverflowing && mayCompact ? "overflow" : undefined;
 }
 
+/** While the window fits, nobody waits for a summary that is being written. */
+function isWorthWaiting(view: SessionView, trigger: CompactionTrigger): boolean {
+  return view.background === "running" && view.mayGoOn && view.marker === "none" && trigger !== "manual";
+}
+
 function compaction(view: SessionView, trigger: CompactionTrigger): SessionAction {
   const { version } = view;
+  // It is paid for.
+  if (view.background === "ready" && view.native.block === "none")
+    return { type: "compact", version, trigger };
   // The provider may well accept it: only a request that it has refused is given up.
   const nothingToGain: SessionAction = { type: "none", reason: "nothing-to-gain", fits: view.fits };
   if (trigger !== "manual") {
@@ -195,6 +214,34 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       estimate.tokens < memory.idleTokens + limitTokens * GROWN_SHARE,
     heldBy: isHeld(memory.held, { turn, fits: fitsModel(core) }) ? memory.held?.reason : undefined,
     isCompactionSpent: isSpent("compact"),
+    background: memory.background === undefined ? "none" : memory.background.finished ? "ready" : "running",
+    // Whoever names a number of tokens means it.
+    mayGoOn: decision.limit.source === "context_window" && !overflow.overflow && fitsModel(core, GO_ON_SHARE),
+    isSoonDue() {
+      const mayBegin =
+        options.backgroundCompaction === "on" &&
+        core.ports.summarizer !== undefined &&
+        memory.background === undefined &&
+        memory.held === undefined &&
+        memory.idleCompactions === 0 &&
+        decision.reason === "under-limit" &&
+        turn > memory.pausedThroughTurn &&
+        !isSpent("begin-compaction");
+      const dueTokens = dueTokensOf(core);
+      if (!mayBegin || !Number.isFinite(dueTokens) || estimate.tokens < earlyTokens(core, dueTokens))
+        return false;
+      // Where mechanical edits will do, no summary is needed; what they would do changes with growth.
+      const key = [memory.requests.size, Math.floor(estimate.tokens / (dueTokens * LOOK_AGAIN_SHARE))].join(
+        "/",
+      );
+      if (memory.early?.key !== key) {
+        const neededTokens = Math.ceil(dueTokens * (1 - TARGET_SHARE));
+        const { expectedTurns } = options;
+        const edits = planEditsFor(core, { ...planned, expectedTurns, neededTokens });
+        memory.early = { key, isWanted: edits === undefined };
+      }
+      return memory.early?.isWanted ?? false;
+    },
     sufficientEdits() {
       const { expectedTurns } = options;
       // Whoever only prunes does it seldom, and then well below the mark: each time costs the cached prefix.
@@ -313,6 +360,10 @@ function recoveryOptions(core: SessionCore): Omit<RecoveryRequest, "limitTokens"
 const GROWN_SHARE = 0.1;
 /** No estimate counts more tokens than this. */
 const MIN_CHARS_PER_TOKEN = 1;
+/** So much of the reserve stays for the answer to a request that does not wait for a summary. */
+const GO_ON_SHARE = 0.5;
+/** By this share of the limit a window grows until it is asked again whether mechanical edits will do. */
+const LOOK_AGAIN_SHARE = 0.03;
 /** Mechanical edits have to leave some room, or a compaction would follow a moment later. */
 const TARGET_SHARE = 0.9;
 const SELDOM_SHARE = 0.6;

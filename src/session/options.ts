@@ -118,6 +118,12 @@ export interface SessionOptions {
   readonly systemChars?: number;
   /** Characters of the tool definitions. @default 0 */
   readonly toolsChars?: number;
+  /**
+   * `on`: a summary that will soon be needed is written while requests go on, and nobody waits for it while the window
+   * fits.
+   * @default on; documented: off
+   */
+  readonly backgroundCompaction?: "on" | "off";
   /** How secrets are found in what is summarized and recalled; `off` leaves them in. @default on, with the built-in rules */
   readonly redaction?: SecretRedaction;
   /** `on`: secrets are taken out of tool outputs that are bounded as they come in. @default off */
@@ -216,6 +222,7 @@ type Defaulted =
   | "representation"
   | "expectedTurns"
   | "estimator"
+  | "backgroundCompaction"
   | "redaction"
   | "recallMaxChars";
 
@@ -238,6 +245,7 @@ const PROFILES: Readonly<Record<SessionProfile, ProfileDefaults>> = {
   default: {
     ...DEFAULTS,
     profile: "default",
+    backgroundCompaction: "on",
     estimator: "calibrated",
     toolOutput: undefined,
     // Summing up a few results at a time would break the provider's cache every few steps.
@@ -250,6 +258,7 @@ const PROFILES: Readonly<Record<SessionProfile, ProfileDefaults>> = {
   documented: {
     ...DEFAULTS,
     profile: "documented",
+    backgroundCompaction: "off",
     estimator: "documented",
     toolOutput: DEFAULT_TOOL_OUTPUT_LIMITS,
     compaction: DEFAULT_COMPACTION_SETTINGS,
@@ -307,6 +316,7 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   estimator: either(oneOf("documented", "calibrated"), callback),
   systemChars: numberFrom(0),
   toolsChars: numberFrom(0),
+  backgroundCompaction: oneOf("on", "off"),
   redaction: REDACTION_RULE,
   redactOutputs: oneOf("on", "off"),
   recallMaxChars: numberFrom(MIN_RECALL_CHARS),

@@ -1,15 +1,6 @@
-import {
-  type CompactionEnd,
-  type CompactionFailed,
-  type CompactOutcome,
-  compact,
-  type NotCompactedReason,
-} from "../compaction/compact.ts";
-import { type CompactionTrigger, planCompaction } from "../compaction/plan/plan-compaction.ts";
 import { errorText } from "../compaction/summary/text.ts";
 import { maybeSummarizeToolResults } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
 import { isToolSummary } from "../compaction/tool-summaries/plan-tool-summaries.ts";
-import { afterCompaction } from "../compaction/trigger/should-compact.ts";
 import { omitUndefined } from "../text/json.ts";
 import { readingHint } from "../tool-output/cut-text.ts";
 import { boundToolOutput } from "../tool-output/truncate-tool-content.ts";
@@ -20,12 +11,12 @@ import { handleOf } from "../transcript/tool-results.ts";
 import type { Recover, RunResult, SessionAction } from "./action.ts";
 import type { SessionCore, Step } from "./core.ts";
 import { firstIndexOf, targetsOf } from "./history.ts";
-import { fitsModel, holdAfter } from "./hold.ts";
 import type { ToolSummaryEnd } from "./log.ts";
 import { isShadowBatch } from "./native-block.ts";
 import { keepShadowEdits, useShadowEdits } from "./native-shadow.ts";
 import { pinsWithHeld, withoutPinned } from "./prune.ts";
 import { afterStep } from "./recovery.ts";
+import { beginCompaction, runCompaction } from "./run-compaction.ts";
 import { isOfCompaction } from "./window.ts";
 
 /** Runs an action through the ports. Never throws: whatever the ports do gives a value, and an abort changes nothing. */
@@ -77,6 +68,8 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
       );
     case "summarize-tool-results":
       return summarizeToolResults(core, signal);
+    case "begin-compaction":
+      return beginCompaction(core);
     case "compact":
       return runCompaction(core, action.trigger, signal);
     case "recover":
@@ -238,141 +231,6 @@ function startOfSummaries(core: SessionCore): number {
   const start = firstIndexOf(transcript, concerned) ?? 0;
   // A compaction can only be read whole.
   return transcript.slice(start).some(isOfCompaction) ? 0 : start;
-}
-
-/** Compacts now. Every start has one end, which is emitted when it is certain what is in force. */
-async function runCompaction(
-  core: SessionCore,
-  trigger: CompactionTrigger,
-  signal: AbortSignal,
-): Promise<RunResult> {
-  const { memory, log, options, ports, history, meter } = core;
-  const plan = planCompaction({
-    transcript: history.transcript(),
-    trigger,
-    representation: options.representation,
-    settings: memory.settings,
-    limits: core.believed.estimateLimits(),
-    overflow: core.believed.overflowSettings(),
-    profile: options.profile,
-    estimate: meter.options(),
-    redaction: options.redaction,
-    keep: core.heldOutputs(),
-    ...omitUndefined({ model: memory.model, summarizer: options.summarizer }),
-    ...omitUndefined({ pins: options.pins, autoContinue: options.autoContinue, tailTokens: options.tail }),
-    ...omitUndefined({ compactAt: options.compactAt }),
-  });
-  let failure: CompactionFailed | undefined;
-  let end: CompactionEnd | undefined;
-  const fits = trigger !== "context_limit_recovery" && fitsModel(core);
-  const outcome = await compact(
-    plan,
-    { clock: ports.clock, ...(ports.summarizer && { summarizer: ports.summarizer }) },
-    {
-      at: ports.clock.now(),
-      signal,
-      hookStrikes: memory.hookStrikes,
-      afterFailure: fits ? "keep" : "fold",
-      ...omitUndefined({ hooks: ports.hooks, sessionId: options.sessionId }),
-      onEvent: (event) => {
-        if (event.type === "compaction_end") end = event;
-        else if (event.type === "compaction.failed") failure = event;
-        else log.emit(event);
-      },
-    },
-  );
-  let result: RunResult = { status: "failed", reason: "failed" };
-  try {
-    result = commitCompaction(core, { trigger, fits, outcome, planned: plan.transcript });
-    return result;
-  } finally {
-    if (failure !== undefined)
-      log.emit(result.status === "applied" ? failure : { ...failure, window: "kept" });
-    if (end !== undefined) log.emit(result.status === "applied" ? end : asUnchanged(end));
-  }
-}
-
-interface FinishedCompaction {
-  readonly trigger: CompactionTrigger;
-  /** The model would still have taken the window. */
-  readonly fits: boolean;
-  readonly outcome: CompactOutcome;
-  /** The transcript that the compaction was planned on. */
-  readonly planned: Transcript;
-}
-
-function commitCompaction(core: SessionCore, finished: FinishedCompaction): RunResult {
-  const { trigger, fits, outcome, planned } = finished;
-  const { memory, log, history } = core;
-  memory.hookStrikes = outcome.hookStrikes;
-  for (const { hook, reason, text } of outcome.hookFailures)
-    log.warn("hook-failed", `The hook ${hook} ${reason}: ${text}`);
-  const { tokensBefore } = outcome;
-  const unchanged = { step: "compact", reason: trigger, tokensBefore, tokensAfter: tokensBefore } as const;
-  if (outcome.status === "unchanged" && outcome.reason === "aborted") {
-    core.note({ ...unchanged, outcome: "aborted" });
-    return { status: "aborted" };
-  }
-  memory.isOverflowSeen = false;
-  if (outcome.status === "compacted" && targetsUnchanged(outcome.edits, planned, history.transcript())) {
-    const step: Step = { name: "compact", reason: trigger, ...(outcome.degraded && { degraded: true }) };
-    const committed = core.commit(step, outcome.edits);
-    if (committed !== undefined) {
-      memory.isJustCompacted = true;
-      memory.held = undefined;
-      // A person who compacts by hand has dealt with the refusal.
-      if (trigger === "manual") memory.recovery = undefined;
-      startCoolDown(core, trigger, committed);
-      return { status: "applied", batch: committed.batch };
-    }
-  }
-  const note = outcome.status === "unchanged" ? outcome.reason : "messages-changed";
-  const status = IDLE_REASONS.has(note) ? "nothing" : "failed";
-  core.note({ ...unchanged, outcome: status, note });
-  const held = holdAfter(note, { before: memory.held, turn: memory.answers.size, fits });
-  if (held === undefined) startCoolDown(core, trigger, unchanged);
-  else memory.held = held;
-  if (outcome.status === "unchanged" && outcome.edits.length > 0)
-    core.commit({ name: "cancel-marker", reason: note }, outcome.edits);
-  // A person may ask again for what is held.
-  if (held === undefined) memory.spent.set("compact", memory.version);
-  return { status, reason: note };
-}
-
-/** After one that gained little the next automatic one waits for some turns. A person may compact a window that is not full. */
-function startCoolDown(
-  { memory, log, believed }: SessionCore,
-  trigger: CompactionTrigger,
-  { tokensBefore, tokensAfter }: { readonly tokensBefore: number; readonly tokensAfter: number },
-): void {
-  if (trigger === "manual") return;
-  const { state, warning } = afterCompaction(memory.trigger, {
-    tokensBefore,
-    tokensAfter,
-    limit: believed.conversationLimit(),
-    turn: memory.answers.size,
-  });
-  memory.trigger = state;
-  if (warning === undefined) return;
-  const { freedTokens, limitTokens, coolDownThroughTurn } = warning;
-  log.warn(
-    warning.type,
-    `A compaction freed ${freedTokens} of ${limitTokens} tokens; the next one waits until turn ${coolDownThroughTurn}.`,
-  );
-}
-
-/** Why a compaction had nothing to do, as opposed to failing. */
-const IDLE_REASONS: ReadonlySet<string> = new Set<NotCompactedReason>([
-  "empty",
-  "nothing-old",
-  "too-little",
-  "no-gain",
-  "lost-content",
-]);
-
-function asUnchanged(end: CompactionEnd): CompactionEnd {
-  const { degraded: _, ...rest } = end;
-  return { ...rest, after: end.before, tokensAfter: end.tokensBefore, error: end.error ?? "failed" };
 }
 
 /** True when every message that the edits name is the same as when they were decided: only then is a late result used. */

@@ -40,6 +40,7 @@ import { createContentRecall } from "./recall-content.ts";
 import { afterRefusal } from "./recovery.ts";
 import { type Restored, restoreBatches } from "./restore.ts";
 import { runAction } from "./run-action.ts";
+import { aborted, dropBackground } from "./run-compaction.ts";
 import { sessionState } from "./snapshot.ts";
 import type { SessionState } from "./state.ts";
 
@@ -74,8 +75,8 @@ export interface Session {
   /** Runs everything that the session can do by itself, and gives the action that is left to the caller. */
   prepare(options?: PrepareOptions): Promise<SessionAction>;
   /**
-   * Waits for tool summaries that were asked for in the background and puts them into the window. `prepare` does so
-   * itself after the turn that ends a loop; call it before the process ends.
+   * Waits for what was asked for in the background, tool summaries and a compaction, and puts it into the window. `prepare`
+   * does so itself for tool summaries after the turn that ends a loop; call it before the process ends.
    */
   settled(signal?: AbortSignal): Promise<void>;
   /** Takes an error of the provider; `nextAction` then says what to do about a refused request. */
@@ -200,6 +201,13 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   }
 
   async function settled(signal = never): Promise<void> {
+    await memory.background?.done;
+    if (memory.background?.finished !== undefined && !signal.aborted)
+      await run({ type: "compact", version: memory.version, trigger: "threshold" }, signal);
+    await toolSummariesSettled(signal);
+  }
+
+  async function toolSummariesSettled(signal = never): Promise<void> {
     for (let step = 0; step < MAX_STEPS && core.pending.list().length > 0 && !signal.aborted; step++) {
       await Promise.race([core.pending.arrived(), aborted(signal)]);
       const visibleResults = core.countedResults().length;
@@ -239,7 +247,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       const action = await runAll(given);
       const isLoopOver = given.moment === "after-turn" && isFinished(core.window().shown);
       if (!isLoopOver || core.pending.list().length === 0) return action;
-      await settled(given.signal);
+      await toolSummariesSettled(given.signal);
       const { demand: _, ...rest } = given;
       return runAll(rest);
     },
@@ -269,6 +277,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     async undo() {
       if (memory.isRunning) return { status: "busy" };
       const batch = core.takeBack();
+      if (batch !== undefined) await dropBackground(core);
       await log.written();
       return batch === undefined ? { status: "nothing" } : { status: "undone", batch };
     },
@@ -297,6 +306,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
         if (change.type === "set-auto") {
           memory.recovery = undefined;
           memory.held = undefined;
+          void dropBackground(core);
         }
         memory.version++;
       }
@@ -344,10 +354,6 @@ const checkOverhead = optionsCheck({ systemChars: aMeasure, toolsChars: aMeasure
 
 /** More than any state needs; guards against an endless loop. */
 const MAX_STEPS = 32;
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-}
 
 /** What a person is told who asked for a compaction that did not happen. */
 function whyNotCompacted(result: RunResult): IdleReason | undefined {
