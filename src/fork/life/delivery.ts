@@ -363,7 +363,11 @@ function lineOf(record: ForkRecord, nowMs: number): string {
 
 function stateText(run: ForkRun, nowMs: number): string {
   if (!isLive(run)) {
-    const unread = isUnread(run) ? ", not read yet" : "";
+    const unread = !isUnread(run)
+      ? ""
+      : run.delivery.state === "seen"
+        ? ", not answered yet"
+        : ", not read yet";
     return `${run.state} after ${formatSpan(workedMs(run, nowMs))}${unread}`;
   }
   if (run.state === "queued") return `queued for ${formatSpan(nowMs - run.queuedAtMs)}`;

@@ -182,7 +182,7 @@ describe("lists of forks", () => {
       [
         "#1 find the bug · queued for 1 min 1 s · 0 calls · $0.00 · exact",
         "#2 untitled · running for 1 min 1 s · 0 calls · $0.00 · exact",
-        "#3 find the bug · completed after 0 s, not read yet · 0 calls · $0.00 · exact",
+        "#3 find the bug · completed after 0 s, not answered yet · 0 calls · $0.00 · exact",
       ].join("\n"),
     );
     expect(forkTable([], AT_MS)).toBe("No forks.");
