@@ -64,8 +64,13 @@ describe("an entry of the library", () => {
     (name) => !["node", "postgres", "server", "tui", "testing", "package.json"].includes(name),
   );
 
-  it.each(engine)("%s needs nothing at all", async (entry) => {
+  it.each(engine.filter((name) => name !== "ai-sdk"))("%s needs nothing at all", async (entry) => {
     expect(await needsOf(entry)).toEqual({ imports: [], foreign: [] });
+  });
+
+  it("ai-sdk needs nothing but the user's own ai, for a model that is only named", async () => {
+    expect(await needsOf("ai-sdk")).toEqual({ imports: ["ai"], foreign: [] });
+    expect(readFileSync(join(root, "src/ai-sdk.ts"), "utf8")).not.toMatch(/^import (?!type)[^;]*from "ai"/m);
   });
 
   it("node needs only what Node itself has", async () => {
