@@ -363,11 +363,10 @@ function lineOf(record: ForkRecord, nowMs: number): string {
 
 function stateText(run: ForkRun, nowMs: number): string {
   if (!isLive(run)) {
-    const unread = !isUnread(run)
-      ? ""
-      : run.delivery.state === "seen"
-        ? ", not answered yet"
-        : ", not read yet";
+    const { state, way } = run.delivery;
+    // What a tool has handed over stands in the conversation as well.
+    const isThere = state === "seen" || (state === "sent" && way === "read");
+    const unread = !isUnread(run) ? "" : isThere ? ", not answered yet" : ", not read yet";
     return `${run.state} after ${formatSpan(workedMs(run, nowMs))}${unread}`;
   }
   if (run.state === "queued") return `queued for ${formatSpan(nowMs - run.queuedAtMs)}`;

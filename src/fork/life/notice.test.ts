@@ -186,6 +186,9 @@ describe("lists of forks", () => {
       ].join("\n"),
     );
     expect(forkTable([], AT_MS)).toBe("No forks.");
+    const handed = afterEvents(completedFork({}), { type: "delivery-sent", run: 1, way: "read" });
+    expect(forkTable([handed], AT_MS)).toContain("not answered yet");
+    expect(forkTable([completedFork({})], AT_MS)).toContain("not read yet");
   });
 
   it("carry running forks and unread results over a compaction, and nothing else", () => {
