@@ -9,8 +9,8 @@ import { runs } from "../rig/runs.ts";
 import { SUMMARY } from "../rig/session.ts";
 
 const CHARS_PER_TOKEN = 4;
-/** How a request for a summary begins. */
-const SUMMARIZER = "You keep the memory of an AI agent";
+/** How a request for a summary begins, in each profile. */
+const SUMMARIZER = "You keep the memory of ";
 
 /** A provider that refuses nothing but what is longer than its window, requests for a summary too. */
 function modelWithWindow(windowTokens: number, answers: readonly string[]) {
