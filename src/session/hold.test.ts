@@ -124,6 +124,8 @@ describe("PIVOT-10: after a failed summary", () => {
   it("a person who asks is told whether it is done, failed, or has nothing to do", async () => {
     const { session } = start([UNAVAILABLE, UNAVAILABLE, SUMMARY]);
     const ask = () => session.prepare({ demand: "manual" });
+    expect(await ask()).toEqual({ type: "none", reason: "no-messages", fits: true });
+    session.observe(conversation(1));
     expect(await ask()).toEqual({ type: "none", reason: "manual", fits: true });
     expect(await ask()).toEqual({ type: "none", reason: "manual", fits: true });
     session.observe(conversation(8));
