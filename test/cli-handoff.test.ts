@@ -93,7 +93,7 @@ describe("carryover handoff", () => {
     });
     expect(noOpenCode).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining("Is OpenCode installed?"),
+      stderr: expect.stringContaining("Is it installed?"),
     });
   });
 

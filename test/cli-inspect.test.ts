@@ -250,7 +250,7 @@ describe("carryover without arguments", () => {
     utimesSync(other, 1, 1);
     const { status, stdout, stderr } = await carryover([], { env: { HOME: home, PATH: "/nowhere" } });
     expect(status).toBe(0);
-    expect(stderr).toContain("the program opencode, which reads its database, is not on the PATH");
+    expect(stderr).toContain("neither opencode nor opencode2, which read its database, is on the PATH");
     expect(stdout).toContain("of pi: ");
   });
 });

@@ -113,6 +113,8 @@ describe("overflow: { auto: false }", () => {
       const { session } = startSession({
         limits: { contextTokens: 200_000, outputTokens: 64_000 },
         prune: "off",
+        // One that is begun before it is due would hide what is due.
+        backgroundCompaction: "off",
         ...options,
       });
       session.append(user("u0", words(30_000)));

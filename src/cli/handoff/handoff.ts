@@ -5,13 +5,14 @@ import { dirname, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { type HandedOff, type HandoffOptions, handOff } from "../../handoff/handoff.ts";
 import type { HandoffTarget } from "../../handoff/tool-calls.ts";
+import { errorMessage } from "../../text/display.ts";
 import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { partText } from "../../transcript/part.ts";
 import { type InputFile, openInput, sessionLabel } from "../files/read-input.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { findNewestSession } from "../inspect/find-newest-session.ts";
-import { runToFile } from "../opencode/sessions.ts";
+import { findOpenCode } from "../opencode/sessions.ts";
 import { CliError, parseCount } from "../terminal/cli-error.ts";
 import { formatNumber } from "../terminal/output.ts";
 import { handoffFolder, writeNote } from "./notes.ts";
@@ -70,11 +71,11 @@ async function runHandoff(path: string | undefined, flags: HandoffFlags): Promis
   const session = path === undefined ? (await findNewestSession(env)).file : await openInput(path);
   if (session.transcript.length === 0)
     throw new CliError(`${session.name} has no message that could be handed over`);
-  const target = await targetOf(flags.to, env);
+  const { target, program } = await receiverOf(flags.to, env);
   const head = { id: randomUUID(), cwd: resolve(flags.cwd), at: Date.now(), newId: () => randomUUID() };
   const asked = parseModel(flags.model);
   const model = target === "opencode" && asked === undefined ? await openCodeModel(head.cwd, env) : asked;
-  const place = placeOf(target, head, env);
+  const place = placeOf(target, { ...head, program }, env);
   const handed = handOff(session.transcript, {
     target,
     head: { ...head, title: sessionLabel(session, "Session"), ...(model && { model }) },
@@ -100,23 +101,24 @@ async function writeSession(
   await writeFileAtomic(path, content, { mode: 0o600 });
 }
 
-/** The two versions of OpenCode import different files: the one on the PATH decides. */
-async function targetOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<HandoffTarget> {
-  if (agent !== "opencode") return agent;
-  const program = env.OPENCODE_BIN || "opencode";
-  const asked = await runToFile(program, ["--version"], {
-    env,
-    stderr: "ignore",
-    timeoutMs: VERSION_MS,
-  }).catch(() => undefined);
-  if (asked?.code !== 0)
-    throw new CliError(`${program} does not say which version it is`, [
-      "Is OpenCode installed? OPENCODE_BIN names its program where it is not on the PATH.",
+/** The two versions of OpenCode import different files: the one that is installed decides. */
+async function receiverOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<Receiver> {
+  if (agent !== "opencode") return { target: agent };
+  try {
+    const { program, version } = await findOpenCode(env);
+    return { target: /(?:^|v)1\./.test(version) ? "opencode" : "opencode2", program };
+  } catch (error) {
+    throw new CliError(`OpenCode does not say which version it is: ${errorMessage(error)}`, [
+      "Is it installed? OPENCODE_BIN names its program where it is not on the PATH.",
     ]);
-  return /(?:^|v)1\./.test(asked.output.toString("utf8").trim()) ? "opencode" : "opencode2";
+  }
 }
 
-const VERSION_MS = 20_000;
+interface Receiver {
+  readonly target: HandoffTarget;
+  /** The program of OpenCode. */
+  readonly program?: string;
+}
 
 function sourceOf({ format, name, sessionId }: InputFile): HandoffOptions["source"] {
   return { format, path: resolve(name), ...(sessionId !== undefined && { sessionId }) };

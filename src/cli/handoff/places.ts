@@ -15,6 +15,8 @@ export interface NewSession {
   readonly id: string;
   readonly cwd: string;
   readonly at: number;
+  /** The program of OpenCode, where that goes on. */
+  readonly program: string | undefined;
 }
 
 /** The place of a new session in an agent's own folders, and the commands that resume it there. */
@@ -45,9 +47,8 @@ const PLACES: Readonly<Record<HandoffTarget, (session: NewSession, env: NodeJS.P
   };
 
 /** OpenCode keeps sessions in a database: what it imports lies in a folder of ours. */
-function openCodePlace({ id }: NewSession, env: NodeJS.ProcessEnv): HandoffPlace {
+function openCodePlace({ id, program = "opencode" }: NewSession, env: NodeJS.ProcessEnv): HandoffPlace {
   const path = join(handoffFolder(env), `${id}.json`);
-  const program = env.OPENCODE_BIN || "opencode";
   return {
     path,
     commands: [

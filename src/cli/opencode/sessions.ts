@@ -65,12 +65,25 @@ async function readJsonFiles(folder: string): Promise<readonly unknown[]> {
 
 /** What the user's OpenCode prints for these arguments; throws with a reason when it fails. */
 export async function runOpenCodeCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Buffer> {
+  return (await runInstalled(args, env)).output;
+}
+
+/** The user's OpenCode: its program, and what it says its version is. */
+export async function findOpenCode(env: NodeJS.ProcessEnv): Promise<{ program: string; version: string }> {
+  const { program, output } = await runInstalled(["--version"], env);
+  return { program, version: output.toString("utf8").trim() };
+}
+
+async function runInstalled(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ readonly program: string; readonly output: Buffer }> {
   const run = { env, stderr: "ignore", timeoutMs: TIMEOUT_MS } as const;
   for (const program of env.OPENCODE_BIN ? [env.OPENCODE_BIN] : OPENCODE_PROGRAMS) {
     try {
       const { code, output } = await runToFile(program, args, run);
       if (code !== 0) throw new FailedCommand(`\`${program} ${args[0]}\` ended with code ${code}`);
-      return output;
+      return { program, output };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
