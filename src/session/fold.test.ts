@@ -45,11 +45,12 @@ function open(journal: Journal = createMemoryJournal()): Session {
 
 describe("batches that cannot be taken back any more", () => {
   it("are one, so that what is kept does not grow with the conversation", async () => {
-    const [short, long] = [await talk(90), await talk(180)];
+    // What is carried from summary to summary has its own limits, which are reached by then.
+    const [short, long] = [await talk(240), await talk(320)];
     const sizes = [short, long].map(({ session }) => JSON.stringify(session).length);
     expect(long.session.ledger().filter(({ step }) => step === "compact").length).toBeGreaterThan(8);
     expect(long.session.status().batches.map(({ step }) => step)).toEqual(["folded", "compact"]);
-    expect(sizes[1]).toBeLessThan(1.2 * (sizes[0] ?? 0));
+    expect(sizes[1]).toBeLessThan(1.1 * (sizes[0] ?? 0));
   });
 
   it("give the same window after a restart, from the state and from either kind of journal", async () => {

@@ -9,10 +9,11 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import { deliveryIdsIn, forkRoster, forkTable, MAX_RESULT_CHARS, resultNotice } from "./delivery.ts";
+import { deliveryIdsIn, MAX_RESULT_CHARS, resultNotice } from "./delivery.ts";
 import { formatSpan, rejectionText, wrapUpText } from "./end.ts";
 import { type ForkRecord, forkName } from "./record.ts";
 import { quoteChild } from "./report.ts";
+import { forkRoster, forkTable } from "./roster.ts";
 
 const resultOf = (record: ForkRecord) => ({ record, run: endedRun(record) });
 const noticeOf = (...records: readonly ForkRecord[]) => resultNotice(records.map(resultOf));

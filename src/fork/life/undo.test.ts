@@ -7,8 +7,9 @@ import {
   sampleFork,
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { forkRoster, planDelivery } from "./delivery.ts";
+import { planDelivery } from "./delivery.ts";
 import { currentRun, type ForkRecord } from "./record.ts";
+import { forkRoster } from "./roster.ts";
 
 const askedBy = { messageId: "m1", callId: "c1" };
 const asked = (record: ForkRecord): ForkRecord => ({

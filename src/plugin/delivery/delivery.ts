@@ -3,12 +3,12 @@ import {
   type DeliveryPlan,
   type DeliveryWaits,
   type EndedFork,
-  forkRoster,
   planDelivery,
   REMINDER_TEXT,
   resultNotice,
 } from "../../fork/life/delivery.ts";
 import { deliveryId, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import { forkRoster } from "../../fork/life/roster.ts";
 import type { PluginContext } from "../context/context.ts";
 import { closeForksOfMissingParent, createForkAdoption, isUnfinished } from "../forks/clock.ts";
 import type { ForkSetup, Forks } from "../forks/forks.ts";

@@ -1,4 +1,3 @@
-import { activityOf } from "../../fork/life/delivery.ts";
 import { formatSpan } from "../../fork/life/end.ts";
 import {
   currentRun,
@@ -10,6 +9,7 @@ import {
   workedMs,
 } from "../../fork/life/record.ts";
 import { quoteChild, quoteReport } from "../../fork/life/report.ts";
+import { activityOf } from "../../fork/life/roster.ts";
 import { asObject } from "../../text/json.ts";
 import { headCut } from "../../text/truncate.ts";
 import type { PluginContext } from "../context/context.ts";

@@ -1,4 +1,4 @@
-import { activityOf, forkTable, MAX_RESULT_CHARS, resultNotice } from "../../fork/life/delivery.ts";
+import { MAX_RESULT_CHARS, resultNotice } from "../../fork/life/delivery.ts";
 import { formatSpan } from "../../fork/life/end.ts";
 import {
   type AskingCall,
@@ -8,6 +8,7 @@ import {
   isLive,
 } from "../../fork/life/record.ts";
 import { findReport, quoteChild, quoteRange } from "../../fork/life/report.ts";
+import { activityOf, forkTable } from "../../fork/life/roster.ts";
 import { admitFork, findFork } from "../../fork/life/start.ts";
 import { readRange } from "../../session/recall.ts";
 import { headCut } from "../../text/truncate.ts";
