@@ -47,10 +47,10 @@ describe("a search for recall", () => {
   });
 
   it("says lines by the numbers that a recall of the handle has", () => {
-    // A NUL between words is a line break, as in every recalled text.
+    // A NUL within lines is a blank, as in every recalled text.
     const text = "\u001b[1mbold\u001b[0m\r\nsecond\0\nthe port is 8081\n";
     expect(search([{ handle: "h", text }], "port").pieces[0]?.lines).toContainEqual({
-      line: 4,
+      line: 3,
       text: "the port is 8081",
     });
   });
