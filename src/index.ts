@@ -85,6 +85,7 @@ export type { SessionEvent } from "./session/log.ts";
 export type { ProviderManagement } from "./session/native-block.ts";
 export type { NextActionOptions } from "./session/next-action.ts";
 export type { SessionOptions, SessionPorts, SessionProfile } from "./session/options.ts";
+export type { SessionStage } from "./session/own-stages.ts";
 export type { PendingSummary } from "./session/pending-summaries.ts";
 export type { SessionPruneOptions } from "./session/prune.ts";
 export type { Recalled, RecallRange, RecallRequest } from "./session/recall.ts";

@@ -72,7 +72,7 @@ session.append({ ...anthropic.decode(messages).at(-1), usage, finish });   // me
 ![Six questions in order, the action that each leads to, and the call of the model when none is left](pictures/session-turn.svg)
 
 1. **A refusal first.** After \`onProviderError\` the rungs are climbed once each: prune, shrink the outputs of the turn, one compaction by the model, a mechanical fold, cut what is still too large, and at last the last request alone. What the provider said of its window is believed from then on.
-2. **Outputs before anything reads them.** Only outputs that the model has not answered yet are bounded, so that no cached prefix is lost.
+2. **Outputs before anything reads them.** Only outputs that the model has not answered yet are bounded, so that no cached prefix is lost. Then **stages of your own** (\`stages\`) are called, in order, once for each change of the messages.
 3. **A host that compacts by itself** is left alone while its marker waits for its summary. So is a provider of which \`setManagement\` says that it clears or compacts: beside the block that it leaves in an answer a shadow is kept, a mechanical summary that the model is not shown, and where the block cannot be read, is refused, or stands in the way of a compaction of ours, the shadow takes its place ([what happens in each case](ai-sdk.md#providers-that-manage-the-window)).
 4. **Tool summaries**, where \`compaction.toolSummaryStrategy\` is on.
 5. **A compaction** when a person asks for it (\`prepare({ demand: "manual" })\`), when the estimate reaches the limit, or when the provider's own count says so. Mechanical edits go first where they are enough.
@@ -144,6 +144,8 @@ const WARNINGS: Readonly<Record<string, string>> = {
     "outputs that `perTool` keeps would not leave enough of the window, and are treated like others; told once for each",
   "message-repeated": "a message was appended that is there already, and was not taken; told once",
   "usage-anomaly": "a usage that the provider reported cannot be true and is not counted",
+  "stage-failed":
+    "a function of the option `stages` threw, took too long or gave what are no edits of its messages; told once for each",
   "hook-failed": "a hook threw, hung or answered nonsense",
   "not-persisted":
     "`persist` of the middleware failed or took too long, told once until it works again; or `onCompact` did",
@@ -182,7 +184,7 @@ function actions(): string {
   });
   return `## Actions
 
-What \`nextAction()\` answers, and what \`run(action)\` takes. The first six \`prepare()\` does by itself; the others are for you. An action carries the \`version\` of the state that it was decided on, and is not run on another.
+What \`nextAction()\` answers, and what \`run(action)\` takes. The first eight \`prepare()\` does by itself; the others are for you. An action carries the \`version\` of the state that it was decided on, and is not run on another.
 
 | action | what it is | with it |
 |---|---|---|

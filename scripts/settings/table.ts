@@ -102,6 +102,11 @@ export const GROUPS: readonly Group[] = [
         from: OWN,
         when: "the outputs of a tool must stay, or need less or more room than others",
       },
+      stages: {
+        default: "none",
+        from: OWN,
+        when: "something of your product must not reach the model, or not for long",
+      },
       toolOutput: {
         default: "the limits below, within shares of the window",
         documented: "the limits below",

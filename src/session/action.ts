@@ -5,9 +5,10 @@ import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { EditBatch } from "./history.ts";
 
-/** The one thing to do next. The session runs the first six; the others are for the caller of the model. */
+/** The one thing to do next. The session runs the first eight; the others are for the caller of the model. */
 export type SessionAction =
   | BoundOutputs
+  | RunStage
   | EditWindow
   | ShadowBlock
   | SummarizeToolResults
@@ -24,6 +25,13 @@ interface BoundOutputs extends Decided {
   readonly type: "bound-outputs";
   /** The outputs. */
   readonly handles: readonly Handle[];
+}
+
+/** The messages have changed: call a stage of the option `stages`. */
+interface RunStage extends Decided {
+  readonly type: "run-stage";
+  /** Its place in the list, from 0. */
+  readonly stage: number;
 }
 
 /** Mechanical edits that pay for themselves, or that make a compaction needless. */

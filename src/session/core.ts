@@ -21,6 +21,7 @@ import { type BelievedWindow, createBelievedWindow } from "./model-window.ts";
 import { isShadowBatch, nativeBlockOf } from "./native-block.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
 import { createOutputLimits, findUnboundedOutputs, type OutputLimits } from "./output-limits.ts";
+import { RUN_STAGE } from "./own-stages.ts";
 import { createPendingSummaries, type PendingSummaries } from "./pending-summaries.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { type LearnedWindow, storeBatch } from "./state.ts";
@@ -106,7 +107,9 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
 
   function enter(entry: LedgerEntry): void {
     enterStep(memory.ledger, entry);
-    if (entry.outcome === "applied" || entry.outcome === "undone") memory.idleCompactions = 0;
+    // A stage of the user's own may edit at every step, which makes no compaction more useful.
+    const isApplied = entry.outcome === "applied" && entry.step !== RUN_STAGE;
+    if (isApplied || entry.outcome === "undone") memory.idleCompactions = 0;
     else if (entry.step === "compact" && entry.outcome === "nothing") {
       memory.idleCompactions++;
       memory.idleTokens = meter.estimate().tokens;
@@ -214,6 +217,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     }
     warnOfDisagreement(message);
     memory.isJustCompacted = false;
+    memory.stages.hasEdited = false;
   }
 
   /** The two ways to count an overflow may differ; that is worth one warning. */
@@ -230,7 +234,8 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       usage: message.usage,
       ...(message.finish !== undefined && { stopReason: message.finish }),
       contextWindowTokens: believed.limits().contextTokens,
-      sentEstimateTokens: sentTokens,
+      // Where a stage edits at every step, no usage makes the estimate exact enough to show that a prompt was cut.
+      ...(!memory.stages.hasEdited && { sentEstimateTokens: sentTokens }),
       moment: memory.isJustCompacted ? "just-compacted" : "other",
     });
     if (isOverflow && options.overflow?.auto !== false) memory.isOverflowSeen = true;
@@ -318,6 +323,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       const tokensBefore = meter.estimateUncounted().tokens;
       const batch = { id: freeBatchId(at), step: name, reason, at, edits };
       if (!history.add(batch)) return undefined;
+      if (name === RUN_STAGE) memory.stages.hasEdited = true;
       const tokensAfter = (unseen ? emitChange : startEpoch)(name, reason, tokensBefore);
       const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
       if (memory.pendingMarker !== "none") readPendingMarker();

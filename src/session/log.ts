@@ -180,6 +180,7 @@ export type WarningCode =
   | "no-messages"
   | "usage-anomaly"
   | "hook-failed"
+  | "stage-failed"
   | "not-persisted"
   | "request-not-edited"
   | "other-conversation";

@@ -8,6 +8,7 @@ import type { WarningCode } from "./log.ts";
 import type { ProviderManagement } from "./native-block.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
 import type { UnboundedOutputs } from "./output-limits.ts";
+import { createStageMemory, type StageMemory } from "./own-stages.ts";
 import type { MechanicalPlan } from "./prune.ts";
 import type { RecoveryState } from "./recovery.ts";
 
@@ -45,6 +46,7 @@ export interface SessionMemory {
   early: { readonly key: string; readonly isWanted: boolean } | undefined;
   unbounded: UnboundedOutputs;
   hookStrikes: HookStrikes;
+  readonly stages: StageMemory;
   /** The mechanical edits that would pay, by what they depend on. */
   worthwhile: KnownPlan | undefined;
   /** Steps that changed nothing, by the version at which they were tried. */
@@ -94,6 +96,7 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     early: undefined,
     unbounded: new Map(),
     hookStrikes: {},
+    stages: createStageMemory(),
     worthwhile: undefined,
     spent: new Map(),
     answers: new Set(),

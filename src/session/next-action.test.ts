@@ -35,6 +35,7 @@ function decide(change: Partial<SessionView> = {}): SessionAction {
     recovery: () => undefined,
     native: { block: "none", shadow: "none", acts: "nothing" },
     unboundedOutputs: [],
+    dueStage: undefined,
     marker: "none",
     markerOwner: "session",
     resultsToSummarize: undefined,
@@ -58,6 +59,7 @@ function decide(change: Partial<SessionView> = {}): SessionAction {
 const ALL: Partial<SessionView> = {
   recovery: () => RETRY,
   unboundedOutputs: ["m1/0"],
+  dueStage: 1,
   marker: "auto",
   markerOwner: "host",
   resultsToSummarize: 12,
@@ -81,13 +83,18 @@ describe("decideNextAction", () => {
       action: { type: "bound-outputs" },
     },
     {
-      name: "then the compaction of the host",
+      name: "then the stages of one's own",
       view: { ...ALL, recovery: () => undefined, unboundedOutputs: [] },
+      action: { type: "run-stage", stage: 1 },
+    },
+    {
+      name: "then the compaction of the host",
+      view: { ...ALL, recovery: () => undefined, unboundedOutputs: [], dueStage: undefined },
       action: { type: "none", reason: "host-compacts" },
     },
     {
       name: "then tool summaries",
-      view: { ...ALL, recovery: () => undefined, unboundedOutputs: [], marker: "none" },
+      view: { ...ALL, recovery: () => undefined, unboundedOutputs: [], dueStage: undefined, marker: "none" },
       action: { type: "summarize-tool-results" },
     },
     {

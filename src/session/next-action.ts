@@ -8,6 +8,7 @@ import { omitUndefined } from "../text/json.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { EditWindow, IdleReason, SessionAction } from "./action.ts";
+import { dueStage } from "./call-stage.ts";
 import type { SessionCore } from "./core.ts";
 import { fitsModel, isHeld } from "./hold.ts";
 import { MAX_IDLE_COMPACTIONS } from "./log.ts";
@@ -37,6 +38,7 @@ export function decideNextAction(view: SessionView): SessionAction {
   if (shadowing !== undefined) return shadowing;
   if (view.unboundedOutputs.length > 0)
     return { type: "bound-outputs", version, handles: view.unboundedOutputs };
+  if (view.dueStage !== undefined) return { type: "run-stage", version, stage: view.dueStage };
   const isHostCompacting = view.marker !== "none" && view.markerOwner === "host";
   if (isHostCompacting && view.demand !== "manual") return idle("host-compacts");
   if (view.resultsToSummarize !== undefined && mayClear(view))
@@ -84,6 +86,8 @@ export interface SessionView {
   readonly native: NativeView;
   /** Outputs that came in and are longer than they may be. */
   readonly unboundedOutputs: readonly Handle[];
+  /** The stage of the user's own that was not called for these messages yet. */
+  readonly dueStage: number | undefined;
   /** A compaction that a marker in the transcript asks for, and who has to do it. */
   readonly marker: "none" | "auto" | "manual";
   readonly markerOwner: "session" | "host";
@@ -202,6 +206,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       }),
     native: readNativeView(core),
     unboundedOutputs: isSpent("bound-outputs") ? [] : [...memory.unbounded.keys()],
+    dueStage: dueStage(core),
     marker: memory.pendingMarker,
     markerOwner: memory.owner,
     resultsToSummarize: resultsToSummarize(core),

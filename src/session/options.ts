@@ -54,6 +54,7 @@ import type { Journal } from "./journal.ts";
 import { PER_TOOL_RULE, type ToolPolicies } from "./kept-outputs.ts";
 import type { SessionEvent } from "./log.ts";
 import { SUMMARY_PRICES_SHAPE, type SummaryPrices } from "./metered-summarizer.ts";
+import { type SessionStage, STAGES_RULE } from "./own-stages.ts";
 import { PRUNE_RULE, type ResolvedPrune, resolvePrune, type SessionPruneOptions } from "./prune.ts";
 import { RECALL_MAX_CHARS } from "./recall.ts";
 
@@ -112,6 +113,12 @@ export interface SessionOptions {
   readonly toolOutput?: Partial<ToolOutputLimits> | "off";
   /** What single tools want otherwise, by name: `{ maxChars }` bounds their outputs, `{ keep: "always" }` keeps them before the model word for word. @default none */
   readonly perTool?: ToolPolicies;
+  /**
+   * Stages of your own, as `carryover/stages` has them: functions, also async, that are given the messages which the model
+   * sees and return edits. Called in order, once for each change of the messages; each one's edits can be undone.
+   * @default none
+   */
+  readonly stages?: readonly SessionStage[];
   /** How tokens are estimated where the provider has not counted them. @default calibrated; documented: documented */
   readonly estimator?: TokenEstimator;
   /** Characters of the system prompt, where that is no message. @default 0 */
@@ -313,6 +320,7 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   expectedTurns: numberFrom(1),
   toolOutput: either(oneOf("off"), objectOf(TOOL_OUTPUT_LIMIT_SHAPE)),
   perTool: PER_TOOL_RULE,
+  stages: STAGES_RULE,
   estimator: either(oneOf("documented", "calibrated"), callback),
   systemChars: numberFrom(0),
   toolsChars: numberFrom(0),

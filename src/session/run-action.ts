@@ -9,11 +9,13 @@ import type { Transcript } from "../transcript/message.ts";
 import { outcomeText, withText } from "../transcript/part.ts";
 import { handleOf } from "../transcript/tool-results.ts";
 import type { Recover, RunResult, SessionAction } from "./action.ts";
+import { callStage, stageLabel } from "./call-stage.ts";
 import type { SessionCore, Step } from "./core.ts";
 import { firstIndexOf, targetsOf } from "./history.ts";
 import type { ToolSummaryEnd } from "./log.ts";
 import { isShadowBatch } from "./native-block.ts";
 import { keepShadowEdits, useShadowEdits } from "./native-shadow.ts";
+import { RUN_STAGE } from "./own-stages.ts";
 import { pinsWithHeld, withoutPinned } from "./prune.ts";
 import { afterStep } from "./recovery.ts";
 import { beginCompaction, runCompaction } from "./run-compaction.ts";
@@ -55,6 +57,8 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
       const current = edits.filter((edit) => targetsUnchanged([edit], transcript, core.history.transcript()));
       return commitStep(core, { name: action.type, reason: "over-limit", unseen: true }, current);
     }
+    case "run-stage":
+      return runStage(core, action.stage, signal);
     case "keep-shadow":
       return keepShadow(core, action.reason);
     case "use-shadow":
@@ -78,6 +82,15 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
       action satisfies never;
       return { status: "nothing", reason: "unknown action" };
   }
+}
+
+/** Puts the edits of one stage in force, unless what they name has changed meanwhile. */
+async function runStage(core: SessionCore, index: number, signal: AbortSignal): Promise<RunResult> {
+  const transcript = core.history.transcript();
+  const edits = await callStage(core, index, signal);
+  if (edits === undefined) return { status: "aborted" };
+  const isCurrent = targetsUnchanged(edits, transcript, core.history.transcript());
+  return commitStep(core, { name: RUN_STAGE, reason: stageLabel(core, index) }, isCurrent ? edits : []);
 }
 
 /** Keeps a shadow of what the newest block stands for; the one of the block before it is in it. */

@@ -186,7 +186,8 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     let unmet: IdleReason | undefined;
     const answer = (action: SessionAction): SessionAction =>
       action.type === "none" && unmet !== undefined ? { ...action, reason: unmet } : action;
-    for (let step = 0; step < MAX_STEPS; step++) {
+    const maxSteps = MAX_STEPS + (core.options.stages?.length ?? 0);
+    for (let step = 0; step < maxSteps; step++) {
       const action = nextAction(asked);
       if (!("version" in action)) return answer(action);
       const result = await run(action, signal);
