@@ -49,6 +49,7 @@ let server: ModelServer;
 let turn = 0;
 let tooLong = 0;
 let largestTokens = 0;
+let summaries = 0;
 const refused: number[] = [];
 const faults: Fault[] = [];
 
@@ -64,7 +65,8 @@ function judge({ body, rawBody }: JudgedRequest): Reply {
   if (body.tools === undefined)
     return {
       ...answer,
-      text: `## Goal\nLook at every log.\n## Progress\nUp to log ${turn}.\n## Next steps\nGo on.`,
+      // No model writes the same twice, also not in one turn.
+      text: `## Goal\nLook at every log.\n## Progress\nUp to log ${turn}, told ${++summaries} times.\n## Next steps\nGo on.`,
     };
   faults.push(...findOpenAIResponsesFaults(body));
   const reply = REFUSALS[turn];
