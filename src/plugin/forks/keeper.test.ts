@@ -111,6 +111,25 @@ describe("a call of the child", () => {
     expect(await storedIn(store)).not.toEqual(runningFork());
   });
 
+  it("of many at once is stored with the last of them: a write for each took longer than a hook may", async () => {
+    const store = createMemoryRecordStore();
+    let writes = 0;
+    const put: typeof store.put = (request) => {
+      writes++;
+      return store.put(request);
+    };
+    const { keeper } = createKeeper({ store: { ...store, put } });
+    await keeper.add({ record: runningFork() });
+    const calls = Array.from({ length: 150 }, (_, index) => ({
+      ...call,
+      callId: `c${index}`,
+      hash: `h${index}`,
+    }));
+    await Promise.all(calls.map((each) => keeper.dispatch("f1", each)));
+    expect((await storedIn(store))?.runs[0]?.calls.total).toBe(150);
+    expect(writes).toBeLessThan(5);
+  });
+
   it("counts also where that cannot be stored", async () => {
     const { store, faults } = createFaultyStore();
     const { keeper } = createKeeper({ store });

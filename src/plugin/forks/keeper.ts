@@ -116,8 +116,9 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
       } else if (record !== before) {
         entry.record = record;
         entry.isDirty = true;
-        // After a crash not every agent shows which calls the last step made. What cannot be stored now is stored later.
-        if (event.type === "tool-called") await save(entry, record);
+        // After a crash not every agent shows which calls the last step made. Of many at once the last is stored: the
+        // calls wait for it. What cannot be stored now is stored later.
+        if (event.type === "tool-called" && entry.waiting === 0) await save(entry, record);
       }
       for (const action of actions) perform(record, action);
       return { before, record };
@@ -144,8 +145,12 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
 
   /** Runs the steps of a fork one after the other. */
   function inLine<Value>(entry: Entry, step: () => Promise<Value>): Promise<Value | undefined> {
+    entry.waiting++;
     const next = entry.last
-      .then(() => (isKept(entry) ? step() : undefined))
+      .then(() => {
+        entry.waiting--;
+        return isKept(entry) ? step() : undefined;
+      })
       .catch((cause: unknown) => {
         context.notify.log("error", `a step of fork ${entry.record.number} failed`, { cause: String(cause) });
         return undefined;
@@ -245,10 +250,13 @@ interface Entry {
   isUnsure: boolean;
   hasFailed: boolean;
   last: Promise<unknown>;
+  /** Steps behind the one that runs. */
+  waiting: number;
 }
 
 function newEntry(record: ForkRecord, state: RecordState): Entry {
-  return { record, state, isDirty: false, isUnsure: false, hasFailed: false, last: Promise.resolve() };
+  const flags = { isDirty: false, isUnsure: false, hasFailed: false };
+  return { record, state, ...flags, last: Promise.resolve(), waiting: 0 };
 }
 
 const MAX_CONFLICTS = 3;
