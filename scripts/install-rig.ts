@@ -6,7 +6,8 @@ import { findOpencode2, NO_OPENCODE2 } from "../test/rig/opencode2/start-opencod
 
 // What the end-to-end tests need and npm ci does not bring. In CI it must be there; elsewhere the tests say what they skip.
 await fetchProgram(`OpenCode ${OPENCODE_VERSION}`, installOpenCode);
-for (const agent of AGENT_PROGRAMS) await fetchProgram(`${agent.name} ${agent.version}`, agent.install);
+for (const agent of AGENT_PROGRAMS.filter(({ isRare }) => !isRare))
+  await fetchProgram(`${agent.name} ${agent.version}`, agent.install);
 
 // It cannot be installed from a registry: whoever has it says where. The one thing that CI may skip.
 console.log(findOpencode2() === undefined ? NO_OPENCODE2 : "OpenCode 2 is there");

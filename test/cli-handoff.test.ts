@@ -40,18 +40,18 @@ async function handed(...args: readonly string[]): Promise<Report> {
 
 describe("carryover handoff", () => {
   it.each([
-    ["claude-code", /\/\.claude\/projects\/-work-shop\/([0-9a-f-]{36})\.jsonl$/, "claude --resume"],
+    ["claude-code", /\/\.claude\/projects\/-home-you-shop\/([0-9a-f-]{36})\.jsonl$/, "claude --resume"],
     [
       "codex",
       /\/\.codex\/sessions\/\d{4}\/\d\d\/\d\d\/rollout-[\dT-]{19}-([0-9a-f-]{36})\.jsonl$/,
       "codex resume",
     ],
-    ["pi", /\/\.pi\/agent\/sessions\/--work-shop--\/[\dTZ-]+_([0-9a-f-]{36})\.jsonl$/, "pi --session"],
+    ["pi", /\/\.pi\/agent\/sessions\/--home-you-shop--\/[\dTZ-]+_([0-9a-f-]{36})\.jsonl$/, "pi --session"],
   ])(
     "writes a session for %s in its own place, and names the command that goes on",
     async (to, place, command) => {
       const before = readFileSync(session);
-      const { path, commands, calls, results } = await handed("--to", to, "--cwd", "/work/shop");
+      const { path, commands, calls, results } = await handed("--to", to, "--cwd", "/home/you/shop");
       const [, id = "none"] = place.exec(path) ?? [];
       expect(commands).toEqual([`${command} ${to === "pi" ? path : id}`]);
       expect(calls).toBe(results);
@@ -98,8 +98,8 @@ describe("carryover handoff", () => {
   });
 
   it("leaves what purge can remove, but for what somebody has gone on with", async () => {
-    const left = await handed("--to", "claude-code", "--cwd", "/work/shop");
-    const gone = await handed("--to", "pi", "--cwd", "/work/shop");
+    const left = await handed("--to", "claude-code", "--cwd", "/home/you/shop");
+    const gone = await handed("--to", "pi", "--cwd", "/home/you/shop");
     appendFileSync(left.path, "{}\n");
     const { status, stdout, stderr } = await carryover("purge", "--all", "--yes", "--json");
     expect(status, stdout + stderr).toBe(0);

@@ -35,7 +35,7 @@ describe.skipIf(files.length === 0)("a real session, handed over whole", () => {
       const newId = (): string => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`;
       const handed = handOff(transcript, {
         target,
-        head: { id: newId(), cwd: "/work", at: 1_700_000_000_000, title: "A session", newId },
+        head: { id: newId(), cwd: "/home/you/shop", at: 1_700_000_000_000, title: "A session", newId },
         secrets: "kept",
         source: { format, path: "/original" },
       });

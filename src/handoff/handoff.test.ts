@@ -30,7 +30,7 @@ function hand(transcript: Transcript, target: HandoffTarget, more: Partial<Hando
   const newId = (): string => `00000000-0000-4000-8000-${String(++count).padStart(12, "0")}`;
   return handOff(transcript, {
     target,
-    head: { id: newId(), cwd: "/work", at: 1_700_000_000_000, title: "A talk", newId },
+    head: { id: newId(), cwd: "/home/you/shop", at: 1_700_000_000_000, title: "A talk", newId },
     secrets: "kept",
     source: { format: "codex", path: "/sessions/original.jsonl", sessionId: "abc" },
     ...more,

@@ -111,6 +111,7 @@ for (const source of AGENT_PROGRAMS) {
 
 /** From each to each with `npm run test:all`; otherwise to OpenCode, which takes long to start, from one other agent. */
 function isPlayed(source: AgentProgram, target: AgentProgram): boolean {
+  if (target.name === "opencode2" && findOpencode2() === undefined) return false;
   if (process.env.CARRYOVER_LONG !== undefined) return true;
   return !target.name.startsWith("opencode") || source.name === "claude-code";
 }

@@ -14,6 +14,8 @@ export type AgentName = "claude-code" | "codex" | "opencode" | "opencode2" | "pi
 export interface AgentProgram {
   readonly name: AgentName;
   readonly version: string;
+  /** Set where no registry has it: then even CI may skip it. */
+  readonly isRare?: true;
   /** Fetches what is missing; rejects where that cannot be had. */
   install(): Promise<void>;
   /** Says one prompt, in a new session or in a given one, and waits for the end of the turn. */
@@ -199,6 +201,7 @@ export const opencode: AgentProgram = {
 export const opencode2: AgentProgram = {
   name: "opencode2",
   version: "2",
+  isRare: true,
   async install() {
     if (findOpencode2() === undefined) throw new Error(NO_OPENCODE2);
   },
