@@ -69,7 +69,7 @@ export interface HandoffFacts {
   readonly resultChars: number;
   /** Parts that were cut. */
   readonly shortened: number;
-  /** Messages that were left out for want of room. */
+  /** Messages that were left out: a summary stands for them, or there was no room. */
   readonly leftOut: number;
   readonly secrets: number;
   /** Tools that the receiver does not have. */
@@ -162,11 +162,11 @@ function noticeOf({ format, sessionId, path }: HandoffSource, facts: HandoffFact
   const done = [
     `${plural(facts.calls, "tool call")} with ${facts.calls === 1 ? "its result" : "their results"}`,
     facts.shortened > 0 ? `${plural(facts.shortened, "part")} shortened to fit` : "",
-    facts.leftOut > 0 ? `${plural(facts.leftOut, "message")} left out to fit` : "",
+    facts.leftOut > 0 ? `${plural(facts.leftOut, "message")} left out that a summary stands for, or that did not fit` : "",
     facts.secrets > 0 ? `${plural(facts.secrets, "secret")} taken out` : "",
     "reasoning left out",
     facts.foreign.length > 0
-      ? `calls of ${facts.foreign.join(", ")}, which is not offered here, shown as comments of the shell`
+      ? `calls of ${facts.foreign.join(", ")}, not offered here, shown as comments of the shell`
       : "",
   ].filter((text) => text !== "");
   return `[Handed over by Carryover from ${AGENTS[format] ?? format}, session${name}: ${done.join("; ")}. The original is untouched: ${path}]`;
