@@ -162,7 +162,9 @@ function noticeOf({ format, sessionId, path }: HandoffSource, facts: HandoffFact
   const done = [
     `${plural(facts.calls, "tool call")} with ${facts.calls === 1 ? "its result" : "their results"}`,
     facts.shortened > 0 ? `${plural(facts.shortened, "part")} shortened to fit` : "",
-    facts.leftOut > 0 ? `${plural(facts.leftOut, "message")} left out that a summary stands for, or that did not fit` : "",
+    facts.leftOut > 0
+      ? `${plural(facts.leftOut, "message")} left out that a summary stands for, or that did not fit`
+      : "",
     facts.secrets > 0 ? `${plural(facts.secrets, "secret")} taken out` : "",
     "reasoning left out",
     facts.foreign.length > 0
