@@ -79,13 +79,17 @@ export type {
   JournalFailure,
   JournalProblem,
 } from "./session/journal.ts";
-export type { ToolPolicies, ToolPolicy } from "./session/kept-outputs.ts";
 export type { LedgerEntry } from "./session/ledger.ts";
 export type { SessionEvent } from "./session/log.ts";
-export type { ProviderManagement } from "./session/native-block.ts";
 export type { NextActionOptions } from "./session/next-action.ts";
-export type { SessionOptions, SessionPorts, SessionProfile } from "./session/options.ts";
-export type { SessionStage } from "./session/own-stages.ts";
+export type {
+  SessionOptions,
+  SessionPorts,
+  SessionProfile,
+  SessionStage,
+  ToolPolicies,
+  ToolPolicy,
+} from "./session/options.ts";
 export type { PendingSummary } from "./session/pending-summaries.ts";
 export type { SessionPruneOptions } from "./session/prune.ts";
 export type { Recalled, RecallRange, RecallRequest } from "./session/recall.ts";
@@ -99,6 +103,7 @@ export {
   type UndoResult,
 } from "./session/session.ts";
 export type { SessionState } from "./session/state.ts";
+export type { ProviderManagement } from "./session/window.ts";
 export { createMemoryJournal, createMemoryRecordStore, createMemorySpillStore } from "./stores/memory.ts";
 export { createSystemClock } from "./stores/system-clock.ts";
 export { ConfigurationError } from "./text/check.ts";

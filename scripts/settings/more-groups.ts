@@ -39,7 +39,7 @@ export const MORE_GROUPS: readonly Group[] = [
   {
     title: "`session.setManagement(management)`",
     about: "What the provider does about the window by itself.",
-    file: "src/session/native-block.ts",
+    file: "src/session/window.ts",
     interface: "ProviderManagement",
     from: "decision 0034",
     when: "requests ask the provider to clear or compact",

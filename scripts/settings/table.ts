@@ -248,7 +248,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: "`perTool` of a session",
     about: 'What one tool wants otherwise, by its name: `perTool: { get_plan: { keep: "always" } }`.',
-    file: "src/session/kept-outputs.ts",
+    file: "src/session/options.ts",
     interface: "ToolPolicy",
     from: "decision 0033",
     notes: {

@@ -12,10 +12,15 @@ import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
-import { isVisibleToModel, type Message, project, type Transcript } from "../transcript/message.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  project,
+  type Transcript,
+  typedText,
+} from "../transcript/message.ts";
 import { type CompactionEvent, compact } from "./compact.ts";
 import { type CompactionInput, type CompactionPlan, planCompaction } from "./plan/plan-compaction.ts";
-import { typedText } from "./plan/window.ts";
 import { pinText } from "./summary/pins.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "./trigger/should-compact.ts";
 

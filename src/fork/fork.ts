@@ -5,9 +5,14 @@ import { missedFloors } from "../stages/lines/floors.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers, type TierLimits } from "../stages/tiers.ts";
-import { checkTranscript } from "../transcript/check-messages.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
-import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../transcript/message.ts";
+import {
+  checkTranscript,
+  isVisibleToModel,
+  type Message,
+  type Transcript,
+  withUniqueIds,
+} from "../transcript/message.ts";
 import { createRenderer, renderMessage } from "../transcript/render.ts";
 import {
   buildForkPreamble,

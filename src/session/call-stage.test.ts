@@ -6,7 +6,7 @@ import { createMemoryJournal } from "../stores/memory.ts";
 import { type Edit, hideMessage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { SessionEvent } from "./log.ts";
-import type { SessionStage } from "./own-stages.ts";
+import type { SessionStage } from "./options.ts";
 import { createSession, type Session } from "./session.ts";
 import { isOfCompaction } from "./window.ts";
 

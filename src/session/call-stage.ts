@@ -4,7 +4,7 @@ import { deepEqual, isObject } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import type { SessionCore } from "./core.ts";
-import { RUN_STAGE } from "./own-stages.ts";
+import { RUN_STAGE } from "./memory.ts";
 import { withoutPinned } from "./prune.ts";
 import { isEdit } from "./state.ts";
 import { isOfCompaction } from "./window.ts";

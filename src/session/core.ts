@@ -1,31 +1,39 @@
-import { typedText } from "../compaction/plan/window.ts";
 import { createResultCounter } from "../compaction/tool-summaries/plan-tool-summaries.ts";
-import { detectSilentOverflow, hasPendingMarker } from "../compaction/trigger/overflow.ts";
+import { detectSilentOverflow } from "../compaction/trigger/overflow.ts";
 import { afterContextChange, COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
-import { compactionPart } from "../stages/boundary.ts";
+import { pendingMarker } from "../stages/boundary.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
 import { deepEqual, omitUndefined } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
-import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
+import { type Message, type Transcript, typedText } from "../transcript/message.ts";
 import { handleOf } from "../transcript/tool-results.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { foldHistory, isFolded } from "./fold.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
-import { createKeptOutputs } from "./kept-outputs.ts";
 import { enterStep, type LedgerEntry } from "./ledger.ts";
 import { createSessionLog, type SessionLog } from "./log.ts";
-import { createSessionMemory, type PendingMarker, type SessionMemory } from "./memory.ts";
+import { createSessionMemory, RUN_STAGE, type SessionMemory } from "./memory.ts";
 import { createSpending } from "./metered-summarizer.ts";
 import { type BelievedWindow, createBelievedWindow } from "./model-window.ts";
-import { isShadowBatch, nativeBlockOf } from "./native-block.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
-import { createOutputLimits, findUnboundedOutputs, type OutputLimits } from "./output-limits.ts";
-import { RUN_STAGE } from "./own-stages.ts";
+import {
+  createKeptOutputs,
+  createOutputLimits,
+  findUnboundedOutputs,
+  type OutputLimits,
+} from "./output-limits.ts";
 import { createPendingSummaries, type PendingSummaries } from "./pending-summaries.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { type LearnedWindow, storeBatch } from "./state.ts";
-import { type ContextWindow, createWindowReader, isFinishedAnswer, isOfCompaction } from "./window.ts";
+import {
+  type ContextWindow,
+  createWindowReader,
+  isFinishedAnswer,
+  isOfCompaction,
+  isShadowBatch,
+  nativeBlockOf,
+} from "./window.ts";
 
 /** The parts of a session, what it remembers, and the only ways in which it changes. */
 export interface SessionCore {
@@ -245,7 +253,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   }
 
   function readPendingMarker(): void {
-    memory.pendingMarker = pendingMarkerOf(history.transcript());
+    memory.pendingMarker = pendingMarker(history.transcript())?.trigger ?? "none";
   }
 
   const core: SessionCore = {
@@ -363,12 +371,4 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     },
   };
   return core;
-}
-
-function pendingMarkerOf(transcript: Transcript): PendingMarker {
-  if (!hasPendingMarker(transcript)) return "none";
-  const marker = transcript.findLast(
-    (message) => isVisibleToModel(message) && compactionPart(message) !== undefined,
-  );
-  return (marker && compactionPart(marker)?.trigger) ?? "none";
 }

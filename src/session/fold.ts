@@ -2,7 +2,7 @@ import { deepEqual } from "../text/json.ts";
 import { applyEdits, type Edit, hideMessage, type InsertMessage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { type EditBatch, type History, targetsOf } from "./history.ts";
-import { isShadowBatch } from "./native-block.ts";
+import { isShadowBatch } from "./window.ts";
 
 /**
  * Makes one batch of those that cannot be taken back any more, so that what is kept is bounded by the window and not by

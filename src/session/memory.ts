@@ -1,16 +1,16 @@
 import type { HookStrikes } from "../compaction/ask.ts";
+import type { CompactionEnd, CompactionFailed, CompactOutcome } from "../compaction/compact.ts";
+import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import { FRESH_TRIGGER, type TriggerState } from "../compaction/trigger/should-compact.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
-import type { PendingCompaction } from "./background.ts";
 import type { HeldCompaction } from "./hold.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { WarningCode } from "./log.ts";
-import type { ProviderManagement } from "./native-block.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
 import type { UnboundedOutputs } from "./output-limits.ts";
-import { createStageMemory, type StageMemory } from "./own-stages.ts";
 import type { MechanicalPlan } from "./prune.ts";
 import type { RecoveryState } from "./recovery.ts";
+import type { ProviderManagement } from "./window.ts";
 
 /** What a session remembers from one moment to the next. */
 export interface SessionMemory {
@@ -105,4 +105,61 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     beforeNative: [],
     warned: new Set(),
   };
+}
+
+/**
+ * A compaction that was begun before it was due, while requests go on. There is at most one. What comes in meanwhile stays
+ * behind the summary; it is put in force when it is due, and dropped when what it speaks of is no longer there.
+ */
+export interface PendingCompaction {
+  /** Resolves when there is an outcome; never rejects. */
+  readonly done: Promise<void>;
+  /** Gives it up. */
+  readonly stop: () => void;
+  /** What it was planned on. */
+  readonly then: PlannedOn;
+  /** What its summary stands for. */
+  readonly foldedIds: ReadonlySet<MessageId>;
+  /** Set when there is a summary that can be put in force. */
+  finished: FinishedCompaction | undefined;
+}
+
+/** The messages at the time a compaction was planned, with and without edits. */
+export interface PlannedOn {
+  readonly transcript: Transcript;
+  readonly source: Transcript;
+}
+
+/** A compaction that was carried out, and of which nothing is in force yet. */
+export interface FinishedCompaction {
+  readonly trigger: CompactionTrigger;
+  /** The model would still have taken the window. */
+  readonly fits: boolean;
+  readonly outcome: CompactOutcome;
+  readonly then: PlannedOn;
+  /** Told when it is certain what is in force. */
+  readonly failure: CompactionFailed | undefined;
+  readonly end: CompactionEnd | undefined;
+}
+
+/** The step as it is journalled. */
+export const RUN_STAGE = "run-stage";
+
+/** Which stages were called, and how they did. */
+export interface StageMemory {
+  /** The owner's messages that they were called for. */
+  source: Transcript;
+  /** The stage that comes next for those. */
+  next: number;
+  /** Stages of which a failure was told. */
+  readonly told: Set<number>;
+  /** How often in a row a stage took too long. */
+  readonly hung: Map<number, number>;
+  /** The window was edited by a stage since the last answer. */
+  hasEdited: boolean;
+}
+
+/** What is known of stages that were never called. */
+export function createStageMemory(): StageMemory {
+  return { source: [], next: 0, told: new Set(), hung: new Map(), hasEdited: false };
 }

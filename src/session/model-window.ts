@@ -43,6 +43,8 @@ export interface BelievedWindow {
   overflowSettings(): Partial<OverflowSettings>;
   /** Whether reported usage fills the window. */
   overflowOf(usage: Usage | undefined): ReturnType<typeof isOverflow>;
+  /** What is due is compared with this: the limit, or the usable part that reported usage is compared with. */
+  dueTokens(): number;
   /** Where an owner that compacts by itself does so; 0 where that is not known. */
   ownerTokens(): number;
   /** True when a known window is all taken by the reserve for the answer. */
@@ -130,6 +132,9 @@ export function createBelievedWindow(
     };
   }
 
+  const overflowOf: BelievedWindow["overflowOf"] = (usage) =>
+    isOverflow({ usage, limits: limits(), settings: overflowSettings() });
+
   /** A window below this size, of which the overhead cannot be taken away. */
   function below(tokens: number, share: number): number {
     const fixedTokens = overheadTokens();
@@ -166,7 +171,14 @@ export function createBelievedWindow(
     },
 
     overflowSettings,
-    overflowOf: (usage) => isOverflow({ usage, limits: limits(), settings: overflowSettings() }),
+    overflowOf,
+
+    dueTokens() {
+      const { limitTokens = Number.POSITIVE_INFINITY } = tokenLimit();
+      const { usableTokens } = overflowOf(undefined);
+      return usableTokens > 0 ? Math.min(limitTokens, usableTokens) : limitTokens;
+    },
+
     // Whoever owns the window caps no reserve.
     ownerTokens: () => usableTokens(limits(), options.overflow),
     isAllReserved: () => limits().contextTokens > 0 && usableTokens(limits(), overflowSettings()) <= 0,

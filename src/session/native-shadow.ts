@@ -13,7 +13,7 @@ import {
 } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
 import type { SessionCore } from "./core.ts";
-import { findNativeBlock, type NativeBlock } from "./native-block.ts";
+import { findNativeBlock, type NativeBlock } from "./window.ts";
 
 /** How a session stands to the compaction of a provider in its window. */
 export interface NativeView {

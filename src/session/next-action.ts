@@ -21,7 +21,7 @@ import {
   withoutPinned,
 } from "./prune.ts";
 import { maxCompactionRecoveries, nextRecoveryAction } from "./recovery.ts";
-import { dueTokensOf, earlyTokens } from "./run-compaction.ts";
+import { earlyTokens } from "./run-compaction.ts";
 
 /**
  * Exactly one thing to do next, decided from the view alone: a refused request first, then what came in, then what
@@ -232,7 +232,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
         decision.reason === "under-limit" &&
         turn > memory.pausedThroughTurn &&
         !isSpent("begin-compaction");
-      const dueTokens = dueTokensOf(core);
+      const dueTokens = core.believed.dueTokens();
       if (!mayBegin || !Number.isFinite(dueTokens) || estimate.tokens < earlyTokens(core, dueTokens))
         return false;
       // Where mechanical edits will do, no summary is needed; what they would do changes with growth.

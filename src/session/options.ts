@@ -30,11 +30,13 @@ import {
   callback,
   check,
   either,
+  listOf,
   methods,
   numberFrom,
   objectOf,
   oneOf,
   type Problem,
+  recordOf,
   type Shape,
   text,
   throwProblems,
@@ -49,12 +51,11 @@ import {
   type ToolOutputLimits,
 } from "../tool-output/limits.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
-import { MODEL_RULE, type ModelRef } from "../transcript/message.ts";
+import type { Edit } from "../transcript/edit.ts";
+import { MODEL_RULE, type ModelRef, type Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
-import { PER_TOOL_RULE, type ToolPolicies } from "./kept-outputs.ts";
 import type { SessionEvent } from "./log.ts";
 import { SUMMARY_PRICES_SHAPE, type SummaryPrices } from "./metered-summarizer.ts";
-import { type SessionStage, STAGES_RULE } from "./own-stages.ts";
 import { PRUNE_RULE, type ResolvedPrune, resolvePrune, type SessionPruneOptions } from "./prune.ts";
 import { RECALL_MAX_CHARS } from "./recall.ts";
 
@@ -319,8 +320,11 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   cache: CACHE_PROFILE_RULE,
   expectedTurns: numberFrom(1),
   toolOutput: either(oneOf("off"), objectOf(TOOL_OUTPUT_LIMIT_SHAPE)),
-  perTool: PER_TOOL_RULE,
-  stages: STAGES_RULE,
+  perTool: recordOf(
+    { expects: "name of a tool", pattern: /\S/ },
+    objectOf({ maxChars: TOOL_OUTPUT_LIMIT_SHAPE.maxChars, keep: oneOf("always") }),
+  ),
+  stages: listOf(callback),
   estimator: either(oneOf("documented", "calibrated"), callback),
   systemChars: numberFrom(0),
   toolsChars: numberFrom(0),
@@ -339,3 +343,29 @@ const PORTS_SHAPE: Shape<SessionPorts> = {
   spills: methods("put", "get"),
   hooks: HOOKS_RULE,
 };
+
+/** What is wanted for the outputs of one tool. */
+export interface ToolPolicy {
+  /**
+   * Characters of one output that may enter the window, fewer or more than the limits of other outputs allow, but never
+   * more than half of the window; 0 for no limit of its own.
+   * @default as toolOutput says
+   */
+  readonly maxChars?: number;
+  /**
+   * `always`: an output stays before the model word for word, whatever is bounded, pruned, summed up or compacted. All
+   * kept outputs together may take four tenths of the window; beyond that the oldest are treated like others, with a
+   * warning.
+   * @default like other outputs
+   */
+  readonly keep?: "always";
+}
+
+/** Policies by the name of the tool; upper and lower case are the same. */
+export type ToolPolicies = Readonly<Record<string, ToolPolicy>>;
+
+/**
+ * A stage of your own, or one of `carryover/stages`: is given the messages that the model sees, those that wait for
+ * results left out, and says what to change. It must not change them itself.
+ */
+export type SessionStage = (transcript: Transcript) => readonly Edit[] | Promise<readonly Edit[]>;

@@ -13,13 +13,12 @@ import { callStage, stageLabel } from "./call-stage.ts";
 import type { SessionCore, Step } from "./core.ts";
 import { firstIndexOf, targetsOf } from "./history.ts";
 import type { ToolSummaryEnd } from "./log.ts";
-import { isShadowBatch } from "./native-block.ts";
+import { RUN_STAGE } from "./memory.ts";
 import { keepShadowEdits, useShadowEdits } from "./native-shadow.ts";
-import { RUN_STAGE } from "./own-stages.ts";
 import { pinsWithHeld, withoutPinned } from "./prune.ts";
 import { afterStep } from "./recovery.ts";
 import { beginCompaction, runCompaction } from "./run-compaction.ts";
-import { isOfCompaction } from "./window.ts";
+import { isOfCompaction, isShadowBatch } from "./window.ts";
 
 /** Runs an action through the ports. Never throws: whatever the ports do gives a value, and an abort changes nothing. */
 export async function runAction(

@@ -19,10 +19,10 @@ import type { Edit } from "../transcript/edit.ts";
 import { estimateMessageTokens } from "../transcript/estimate-message.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import type { RunResult } from "./action.ts";
-import type { FinishedCompaction, PendingCompaction, PlannedOn } from "./background.ts";
 import type { SessionCore, Step } from "./core.ts";
 import { targetsOf } from "./history.ts";
 import { fitsModel, holdAfter } from "./hold.ts";
+import type { FinishedCompaction, PendingCompaction, PlannedOn } from "./memory.ts";
 
 /** Compacts now. A summary that was begun in the background is waited for and used, unless it is overtaken. */
 export async function runCompaction(
@@ -116,19 +116,12 @@ function newestTokens({ window, meter }: SessionCore): number {
   return newest === undefined ? 0 : estimateMessageTokens(newest, meter.options());
 }
 
-/** What is due is compared with this: the limit, or the usable part that reported usage is compared with. */
-export function dueTokensOf({ believed }: SessionCore): number {
-  const { limitTokens = Number.POSITIVE_INFINITY } = believed.tokenLimit();
-  const { usableTokens } = believed.overflowOf(undefined);
-  return usableTokens > 0 ? Math.min(limitTokens, usableTokens) : limitTokens;
-}
-
 /** What came since the plan was made counts as a part of the tail: so the window is as large as if it had been compacted when due. */
 function earlyInput(core: SessionCore): CompactionInput {
   const input: CompactionInput = { ...compactionInput(core, "threshold"), autoContinue: "never" };
   const keep = keepAmount(keepInput(core));
   if (keep.type !== "tokens") return input;
-  const openTokens = dueTokensOf(core) - core.meter.estimate().tokens;
+  const openTokens = core.believed.dueTokens() - core.meter.estimate().tokens;
   const comingTokens = Math.max(0, openTokens) + newestTokens(core) / 2;
   const tailTokens = Math.max(1, Math.floor(keep.tokens - comingTokens));
   if (input.representation === "pivot" && input.tailTokens !== "as-settings") return { ...input, tailTokens };

@@ -27,7 +27,6 @@ import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import { MANAGEMENT_SHAPE, type ProviderManagement } from "./native-block.ts";
 import {
   decideNextAction,
   NEXT_ACTION_SHAPE,
@@ -43,6 +42,7 @@ import { runAction } from "./run-action.ts";
 import { aborted, dropBackground } from "./run-compaction.ts";
 import { sessionState } from "./snapshot.ts";
 import type { SessionState } from "./state.ts";
+import { MANAGEMENT_SHAPE, type ProviderManagement } from "./window.ts";
 
 /**
  * Keeps a conversation within its model's window. Messages come in by `append` or `observe` and are kept unchanged in

@@ -2,10 +2,13 @@ import { deepEqual, isObject } from "../text/json.ts";
 import {
   checkTranscript,
   hasMessageFields,
+  type Message,
+  type MessageId,
   refuseForeign,
   refuseList,
-} from "../transcript/check-messages.ts";
-import { type Message, type MessageId, type Transcript, withUniqueIds } from "../transcript/message.ts";
+  type Transcript,
+  withUniqueIds,
+} from "../transcript/message.ts";
 import type { CallId, Part, ToolPart } from "../transcript/part.ts";
 
 /** The owner's messages. A method that takes messages gives the index of the first that is new or different, or undefined. */

@@ -1,6 +1,12 @@
 import { oneOf, readOptions, required, type Shape } from "../text/check.ts";
 import { type Edit, hideMessage, runStages, type Stage } from "../transcript/edit.ts";
-import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
+import {
+  compactionPart,
+  isVisibleToModel,
+  type Message,
+  type MessageId,
+  type Transcript,
+} from "../transcript/message.ts";
 import type { CompactionPart } from "../transcript/part.ts";
 
 /**
@@ -103,11 +109,6 @@ export function findCompletedCompaction(transcript: Transcript): CompletedCompac
   return undefined;
 }
 
-/** The compaction marker of a message, if it is one. */
-export function compactionPart(message: Message): CompactionPart | undefined {
-  return message.parts.find((part) => part.type === "compaction");
-}
-
 /** Hides summaries that failed, were aborted or are still being written: nobody said what they hold. */
 export const hideFailedSummaries: Stage = (transcript) => {
   if (!transcript.some(({ summary }) => summary === true)) return [];
@@ -140,4 +141,17 @@ function tailStart(transcript: Transcript, { tailStartId }: CompactionPart, mark
   if (tailStartId === undefined) return -1;
   const index = transcript.findIndex((message) => message.id === tailStartId);
   return index < markerIndex ? index : -1;
+}
+
+/** The newest compaction marker while it waits for its summary; a failed summary ends the wait as well. */
+export function pendingMarker(transcript: Transcript): CompactionPart | undefined {
+  const markerIndex = transcript.findLastIndex(
+    (message) => isVisibleToModel(message) && compactionPart(message) !== undefined,
+  );
+  const marker = transcript[markerIndex];
+  const isEnded = transcript.some(
+    ({ summary, finish, error }, index) =>
+      index > markerIndex && summary === true && (finish !== undefined || error !== undefined),
+  );
+  return marker === undefined || isEnded ? undefined : compactionPart(marker);
 }

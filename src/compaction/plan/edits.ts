@@ -5,6 +5,7 @@ import {
   reachesModel,
   type Transcript,
   textOf,
+  typedText,
 } from "../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
@@ -19,7 +20,6 @@ import {
   type NothingToCompact,
   requiredHandle,
 } from "./plan-compaction.ts";
-import { typedText } from "./window.ts";
 
 /**
  * The edits of a compaction: the folded messages are hidden and the summary is inserted before what stays, so that the

@@ -6,10 +6,13 @@ import { type ContextEstimateOptions, estimateContext } from "../../transcript/e
 import { charsOf, estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import {
   createIdDeduplicator,
+  isBareMarker,
+  isSummary,
   isVisibleToModel,
   type Message,
   type MessageId,
   type Transcript,
+  typedText,
 } from "../../transcript/message.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
 import { checkCompactionInput } from "../ports/option-rules.ts";
@@ -18,7 +21,6 @@ import { collectFacts, type FactsBudget, factsBudget } from "../summary/facts.ts
 import {
   type FoldMaterial,
   foldMaterial,
-  isSummary,
   type PreviousSummary,
   type Representation,
   readPreviousSummary,
@@ -43,7 +45,6 @@ import { inputWindowTokens } from "../trigger/overflow.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
 import {
   type ConversationSplit,
-  isBareMarker,
   isCompactionLeftover,
   isFinished,
   isUnanswered,
@@ -53,7 +54,6 @@ import {
   markedPins,
   readWindow,
   splitConversation,
-  typedText,
 } from "./window.ts";
 
 /**

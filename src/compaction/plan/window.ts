@@ -1,16 +1,19 @@
-import { compactionPart, filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
+import { filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
 import { omitUndefined } from "../../text/json.ts";
 import { normalizeTypedText } from "../../text/normalize.ts";
 import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../../transcript/estimate-message.ts";
 import {
+  isBareMarker,
+  isSummary,
   isVisibleToModel,
   type Message,
   type ModelRef,
   reachesModel,
   type Transcript,
+  typedText,
 } from "../../transcript/message.ts";
-import { isSummary, type Representation } from "../summary/message.ts";
+import type { Representation } from "../summary/message.ts";
 import { type CompactAt, compactAtTokens } from "../trigger/compact-at.ts";
 import { type ModelLimits, type OverflowSettings, usableTokens } from "../trigger/overflow.ts";
 import {
@@ -53,35 +56,10 @@ export function readWindow(transcript: Transcript): CompactionWindow {
   return { shown: [...system, ...window], system, conversation, summaries, pendingMarker };
 }
 
-/** True for a user message that asks for a compaction and says nothing else. */
-export function isBareMarker(message: Message): boolean {
-  return (
-    message.role === "user" &&
-    compactionPart(message) !== undefined &&
-    message.parts.every((part) => part.type === "compaction" || !reachesModel(part))
-  );
-}
-
 /** True for what an earlier compaction or tool summary inserted: folding that alone would only repeat it. */
 export function isCompactionLeftover({ metadata }: Message): boolean {
   return metadata?.kind === "tool_summary" || metadata?.kind === "continue";
 }
-
-/** What the user typed in a message, word for word; empty for whatever a program wrote in the user's name. */
-export function typedText(message: Message): string {
-  if (message.role !== "user" || isSummary(message) || isBareMarker(message)) return "";
-  if (PROGRAM_KINDS.has(message.metadata?.kind ?? "")) return "";
-  return message.parts
-    .flatMap((part) =>
-      part.type === "text" && reachesModel(part) && !part.synthetic && !part.own ? [part.text] : [],
-    )
-    .filter((text) => text.trim() !== "")
-    .join("\n");
-}
-
-const PROGRAM_KINDS: ReadonlySet<string> = new Set(
-  "tool_result tool_result_archived tool_summary compaction_marker continue hint".split(" "),
-);
 
 /** The messages that the user marked with `#pin`, a word of its own in what was typed. */
 export function markedPins(transcript: Transcript): readonly CarriedPin[] {

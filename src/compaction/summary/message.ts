@@ -69,11 +69,6 @@ function frameText({ facts, foldedIds }: SummaryText): string {
 /** How a summary in the user's role begins. */
 const SUMMARY_PREFIX = "[Previous conversation summary]";
 
-/** True for the summary of a compaction, known by its flag or its kind, never by its text. */
-export function isSummary({ summary, metadata }: Message): boolean {
-  return summary === true || metadata?.kind === "compaction_summary";
-}
-
 /** What an earlier compaction left: its prose, and its facts as data when this package wrote it. */
 export interface PreviousSummary {
   readonly prose: string;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../../test/rig/notation.ts";
+import { pendingMarker } from "../../stages/boundary.ts";
 import type { Message } from "../../transcript/message.ts";
-import { hasPendingMarker, isOverflow, stepToCheck } from "./overflow.ts";
+import { isOverflow, stepToCheck } from "./overflow.ts";
 
 const limits = { contextTokens: 100_000, outputTokens: 20_000 };
 const user = (id: string): Message => ({ id, role: "user", parts: [{ type: "text", text: "go on" }] });
@@ -23,7 +24,7 @@ const summary = (id: string, parentId: string, more: Partial<Message> = {}): Mes
 const check = (...messages: Message[]) => {
   const { overflow } = isOverflow({ usage: stepToCheck(deepFreeze(messages))?.usage, limits });
   if (!overflow) return "none";
-  return hasPendingMarker(messages) ? "wait" : "mark";
+  return pendingMarker(messages) !== undefined ? "wait" : "mark";
 };
 
 describe("the newest step", () => {
@@ -58,9 +59,9 @@ describe("the newest step", () => {
 
   it("OVERFLOW-9: a failed summary does not keep its marker pending", () => {
     const { finish: _, ...failed } = summary("4", "3", { error: { name: "Error", text: "no answer" } });
-    expect(hasPendingMarker([marker("3"), failed])).toBe(false);
-    expect(hasPendingMarker([marker("3")])).toBe(true);
-    expect(hasPendingMarker([user("1")])).toBe(false);
+    expect(pendingMarker([marker("3"), failed])).toBe(undefined);
+    expect(pendingMarker([marker("3")])).toMatchObject({ type: "compaction" });
+    expect(pendingMarker([user("1")])).toBe(undefined);
   });
 
   it("has nothing to check in a conversation without a finished step", () => {

@@ -1,4 +1,3 @@
-import { compactionPart } from "../../stages/boundary.ts";
 import {
   aNumber,
   anything,
@@ -230,18 +229,6 @@ export function stepToCheck(transcript: Transcript): Message | undefined {
       isVisibleToModel(message),
   );
   return step?.summary === true ? undefined : step;
-}
-
-/** True while the newest compaction marker waits for its summary; a failed summary ends the wait as well. */
-export function hasPendingMarker(transcript: Transcript): boolean {
-  const markerIndex = transcript.findLastIndex(
-    (message) => isVisibleToModel(message) && compactionPart(message) !== undefined,
-  );
-  if (markerIndex === -1) return false;
-  return !transcript.some(
-    ({ summary, finish, error }, index) =>
-      index > markerIndex && summary === true && (finish !== undefined || error !== undefined),
-  );
 }
 
 /**

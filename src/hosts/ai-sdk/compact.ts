@@ -1,6 +1,6 @@
 import type { ModelMessage } from "ai";
 import type { NotCompactedReason } from "../../compaction/compact.ts";
-import { isSummary, readPreviousSummary } from "../../compaction/summary/message.ts";
+import { readPreviousSummary } from "../../compaction/summary/message.ts";
 import { createTextCleaner } from "../../compaction/summary/text.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { IdleReason } from "../../session/action.ts";
@@ -10,7 +10,7 @@ import type { Session } from "../../session/session.ts";
 import type { SessionState } from "../../session/state.ts";
 import { ConfigurationError, show } from "../../text/check.ts";
 import { asObject } from "../../text/json.ts";
-import type { Usage } from "../../transcript/message.ts";
+import { isSummary, type Usage } from "../../transcript/message.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** What came of a compaction that somebody asked for. Nothing of the messages that were given is changed. */

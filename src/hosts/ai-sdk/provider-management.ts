@@ -1,5 +1,5 @@
 import { type AiSdkWire, contentOf, nativeOf } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import type { ProviderManagement } from "../../session/native-block.ts";
+import type { ProviderManagement } from "../../session/window.ts";
 import { asArray, asObject, asString } from "../../text/json.ts";
 
 /** Reads what the provider of a model does about the window by itself. */

@@ -1,7 +1,6 @@
-import { compactionPart } from "../../stages/boundary.ts";
 import { groupBy } from "../../text/json.ts";
 import type { Edit, HideMessage, HidePart, ReplacePart } from "../../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
+import { compactionPart, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import type { PolicyRun } from "./policies.ts";
 import {

@@ -1,13 +1,12 @@
 import { markedPins } from "../../compaction/plan/window.ts";
 import { factsOf } from "../../compaction/summary/facts.ts";
-import { isSummary } from "../../compaction/summary/message.ts";
 import { type Pin, pinsOf, pinsRoom } from "../../compaction/summary/pins.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import { findCompactionBoundary } from "../../stages/boundary.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import type { Edit } from "../../transcript/edit.ts";
-import { type Message, type Transcript, textOf } from "../../transcript/message.ts";
+import { isSummary, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { OutgoingRequest } from "../host/agent-host.ts";

@@ -1,12 +1,11 @@
 import { compact } from "../../compaction/compact.ts";
 import { planCompaction } from "../../compaction/plan/plan-compaction.ts";
 import { factsOf } from "../../compaction/summary/facts.ts";
-import { isSummary } from "../../compaction/summary/message.ts";
 import type { Pin } from "../../compaction/summary/pins.ts";
 import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { type Handle, hideMessage } from "../../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
+import { isSummary, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostMessage } from "../host/agent-host.ts";
 import type { CompactionMoment } from "../host/checkpoints.ts";
