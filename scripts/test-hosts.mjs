@@ -17,8 +17,7 @@ step("what the scenarios need", process.execPath, ["scripts/run-ts.mjs", "script
 const isThere = (shell) => spawnSync(shell, ["--version"]).status === 0;
 process.env.CARRYOVER_SHELLS = ["bash", "zsh", "fish"].filter(isThere).join(" ");
 step("a real browser, PostgreSQL, shells, the AI SDK, Claude Code, Codex and pi", "vitest", [
-  ...["run", "--config", "vitest.hosts.config.ts", "--reporter=default", "--reporter=json"],
-  `--outputFile.json=${programs}`,
+  ...["run", "--config", "vitest.hosts.config.ts"],
 ]);
 step("the real OpenCode", process.execPath, ["scripts/test-opencode.mjs"]);
 step("the engine in Bun", process.execPath, ["scripts/test-bun.mjs"]);
