@@ -1,10 +1,9 @@
 import { compactionBoundary, findCompactionBoundary, hideFailedSummaries } from "../stages/boundary.ts";
 import { charBudget, ifOverBudget } from "../stages/budget.ts";
 import { fillTranscript } from "../stages/lines/fill.ts";
-import { missedFloors } from "../stages/lines/floors.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
-import { DOCUMENTED_TIER_LIMITS, graduatedTiers, type TierLimits } from "../stages/tiers.ts";
+import { DOCUMENTED_TIER_LIMITS, graduatedTiers, missedFloors, type TierLimits } from "../stages/tiers.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
 import {
   checkTranscript,

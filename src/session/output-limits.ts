@@ -1,11 +1,16 @@
-import { createToolMatcher } from "../stages/prune.ts";
 import { CHARS_PER_TOKEN, estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import { commonLimit } from "../text/truncate.ts";
 import { isWithinLimits, type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
 import type { Handle } from "../transcript/edit.ts";
 import { isAnswer, reachesModel, type Transcript } from "../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../transcript/part.ts";
-import { handleOf, hasOnlyStub, isCleared, toolResults } from "../transcript/tool-results.ts";
+import {
+  createToolMatcher,
+  handleOf,
+  hasOnlyStub,
+  isCleared,
+  toolResults,
+} from "../transcript/tool-results.ts";
 import type { ResolvedSessionOptions, ToolPolicies } from "./options.ts";
 
 /** Outputs longer than the limits that the model has not answered yet: only these can be bounded at no cost. */

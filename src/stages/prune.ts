@@ -7,7 +7,13 @@ import {
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
 import { type CallId, CLEARED_PLACEHOLDER } from "../transcript/part.ts";
-import { handleOf, hasOnlyStub, type ToolResult, toolResults } from "../transcript/tool-results.ts";
+import {
+  createToolMatcher,
+  handleOf,
+  hasOnlyStub,
+  type ToolResult,
+  toolResults,
+} from "../transcript/tool-results.ts";
 import { filterCompacted } from "./boundary.ts";
 
 /**
@@ -198,10 +204,4 @@ export function startOfNewestTurns(messages: Transcript, protectTurns: number): 
     if (messages[index]?.role === "user") turns++;
   }
   return index;
-}
-
-/** A test whether a tool has one of these names, in upper or lower case. */
-export function createToolMatcher(protectedTools: readonly string[]): (tool: string) => boolean {
-  const names = new Set(protectedTools.map((name) => name.toLowerCase()));
-  return (tool) => names.has(tool.toLowerCase());
 }

@@ -4,15 +4,16 @@ import { tailCut } from "../text/truncate.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type ToolPart, withText } from "../transcript/part.ts";
-import { handleOf, hasOnlyStub, type ToolResult, toolResults } from "../transcript/tool-results.ts";
-import { filterCompacted } from "./boundary.ts";
-import { type FileAccess, type FileRead, fileAccess } from "./file-access.ts";
 import {
   createToolMatcher,
-  PRUNE_PROTECT_TURNS,
-  PRUNE_PROTECTED_TOOLS,
-  startOfNewestTurns,
-} from "./prune.ts";
+  handleOf,
+  hasOnlyStub,
+  type ToolResult,
+  toolResults,
+} from "../transcript/tool-results.ts";
+import { filterCompacted } from "./boundary.ts";
+import { type FileAccess, type FileRead, fileAccess } from "./file-access.ts";
+import { PRUNE_PROTECT_TURNS, PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "./prune.ts";
 import { replaceCall } from "./shrink.ts";
 
 /**

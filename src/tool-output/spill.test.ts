@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type SpillRef, type SpillStore, spillOutput } from "./spill.ts";
+import type { SpillRef, SpillStore } from "./spill.ts";
+import { spillOutput } from "./truncate-tool-content.ts";
 
 const stored: SpillRef = { status: "stored", handle: "h", sha256: "s", bytes: 1 };
 

@@ -112,3 +112,9 @@ export function hasOnlyStub({ cut }: ToolPart): boolean {
 export function toolResultKind(part: ToolPart): "tool_result" | "tool_result_archived" {
   return part.cut?.archivedAs === undefined ? "tool_result" : "tool_result_archived";
 }
+
+/** A test whether a tool has one of these names, in upper or lower case. */
+export function createToolMatcher(protectedTools: readonly string[]): (tool: string) => boolean {
+  const names = new Set(protectedTools.map((name) => name.toLowerCase()));
+  return (tool) => names.has(tool.toLowerCase());
+}

@@ -1,10 +1,10 @@
 import { charBudget } from "../../stages/budget.ts";
-import type { MissedFloor } from "../../stages/lines/floors.ts";
 import { GAP_MARKER } from "../../stages/lines/select.ts";
 import {
   DOCUMENTED_TIER_LIMITS,
   FORK_TIER2_LIMIT,
   FORK_TIER3_LIMIT,
+  type MissedFloor,
   resultsWithTiers,
   type Tier,
   type TierCounts,

@@ -1,6 +1,5 @@
 import { normalizeText } from "../../text/normalize.ts";
 import { headCut } from "../../text/truncate.ts";
-import { formatSpan } from "./end.ts";
 import { type DeliveryEvent, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import {
   type Delivery,
@@ -12,7 +11,7 @@ import {
   type Wait,
   workedMs,
 } from "./record.ts";
-import { type QuotedReport, quoteChild, quoteReport } from "./report.ts";
+import { formatSpan, type QuotedReport, quoteChild, quoteReport } from "./report.ts";
 
 /**
  * Plans what to do about the results for one parent now. Store `delivery-sent` for every result of `send` before

@@ -14,7 +14,7 @@ import {
   promptKey,
   type Stopping,
 } from "./record.ts";
-import { keepReport } from "./report.ts";
+import { formatSpan, keepReport } from "./report.ts";
 
 /** Ends the run and opens the delivery of its result. */
 export function endRun(record: ForkRecord, run: LiveRun, end: RunEnd): ForkStep {
@@ -220,13 +220,4 @@ export function rejectionText(waitedMs: number): string {
   const waited =
     waitedMs === 0 ? "Nobody is here to answer." : `Nobody answered for ${formatSpan(waitedMs)}.`;
   return `${waited} The permission is refused. Do without it, or state this as the blocker and stop.`;
-}
-
-/** A duration in words, such as "2 min 5 s". */
-export function formatSpan(spanMs: number): string {
-  const totalS = Math.max(0, Math.round(spanMs / 1_000));
-  if (totalS < 60) return `${totalS} s`;
-  const totalMin = Math.floor(totalS / 60);
-  if (totalMin < 60) return totalS % 60 === 0 ? `${totalMin} min` : `${totalMin} min ${totalS % 60} s`;
-  return `${Math.floor(totalMin / 60)} h ${totalMin % 60} min`;
 }

@@ -10,10 +10,9 @@ import {
 } from "../../../test/rig/forks/fork-samples.ts";
 import { runs } from "../../../test/rig/runs.ts";
 import { deliveryIdsIn, MAX_RESULT_CHARS, resultNotice } from "./delivery.ts";
-import { formatSpan, rejectionText, wrapUpText } from "./end.ts";
+import { rejectionText, wrapUpText } from "./end.ts";
 import { type ForkRecord, forkName } from "./record.ts";
-import { quoteChild } from "./report.ts";
-import { forkRoster, forkTable } from "./roster.ts";
+import { forkRoster, forkTable, formatSpan, quoteChild } from "./report.ts";
 
 const resultOf = (record: ForkRecord) => ({ record, run: endedRun(record) });
 const noticeOf = (...records: readonly ForkRecord[]) => resultNotice(records.map(resultOf));

@@ -10,7 +10,7 @@ import {
   watchedUntil,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { currentRun, type ForkRecord, type LiveRun, workedMs } from "./record.ts";
-import { activityOf } from "./roster.ts";
+import { activityOf } from "./report.ts";
 import { refusalOf } from "./tick.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { createIdDeduplicator, type Message, type Transcript } from "../../transcript/message.ts";
 import type { CallId, Part } from "../../transcript/part.ts";
-import { createMarkingNamer, createOpenCalls } from "../blocks/open-calls.ts";
+import { createMarkingNamer, createOpenCalls } from "../blocks/message-head.ts";
 import type {
   CallPiece,
   LineFormat,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { programArguments } from "./attendance.ts";
+import { programArguments } from "./screen.ts";
 
 it("a server of its own tells what it was called with", () => {
   expect(programArguments({ argv: ["bun", "main", "serve", "--port", "1"], ppid: 1 })).toEqual([

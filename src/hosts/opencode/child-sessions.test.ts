@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { askToStart, childRules, createChildSessions } from "./child-sessions.ts";
+import {
+  askToStart,
+  childRules,
+  createChildSessions,
+  matches,
+  type PermissionRule,
+} from "./child-sessions.ts";
 import type { ToolContext } from "./hooks.ts";
-import { matches, type PermissionRule } from "./permissions.ts";
 import type { HostAnswer, HostCalls } from "./sessions.ts";
 
 /** In one line: `edit * deny, edit docs/* allow`. */

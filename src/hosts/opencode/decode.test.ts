@@ -4,7 +4,7 @@ import { anyOpenCodeMessages } from "../../../test/rig/random-history/lower-to-o
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { asObject } from "../../text/json.ts";
-import { createMemoizedDecode, decodesEqual } from "./decode.ts";
+import { createMemoizedDecode, decodesEqual } from "./messages.ts";
 
 function said(id: string, text: string): SessionMessage {
   return { info: { id, role: "user" }, parts: [{ type: "text", text }] };

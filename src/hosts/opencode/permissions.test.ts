@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../test/rig/runs.ts";
-import { limitRules, matches, type PermissionRule } from "./permissions.ts";
+import { limitRules, matches, type PermissionRule } from "./child-sessions.ts";
 
 /** In one line: `edit * deny, edit docs/* allow`. */
 function rules(text: string): readonly PermissionRule[] {

@@ -15,14 +15,13 @@ import type {
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
-import { attendanceOf } from "./attendance.ts";
 import { askToStart, createChildSessions, listAgents } from "./child-sessions.ts";
 import { guardedHook, refusalOf } from "./guard.ts";
 import type { Hooks, HostEvent, PluginInput, ToolContext, ToolDefinition } from "./hooks.ts";
 import { messageFormat, OWN_METADATA } from "./messages.ts";
-import { createScreen } from "./screen.ts";
-import { createHostCalls, createMessageId, createSessions, type HostCalls } from "./sessions.ts";
-import { readModel, readSignal } from "./signals.ts";
+import { attendanceOf, createScreen } from "./screen.ts";
+import { createHostCalls, createMessageId, createSessions, type HostCalls, readModel } from "./sessions.ts";
+import { readSignal } from "./signals.ts";
 import { changeToolOutput, finishedTool, patchedFiles } from "./tool-output.ts";
 
 /**

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
+import type { ForkError } from "../../fork/life/record.ts";
 import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import {
@@ -9,9 +11,10 @@ import {
   type HostValue,
   type SessionFacts,
 } from "../../plugin/host/agent-host.ts";
-import { asObject, type UnknownObject } from "../../text/json.ts";
+import type { ModelFacts } from "../../plugin/host/models.ts";
+import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { inTime } from "./guard.ts";
 import { lastUserTurn, OWN_METADATA } from "./messages.ts";
-import { readError, readSession } from "./signals.ts";
 
 /** The sessions of OpenCode over its routes. */
 export function createSessions(
@@ -213,7 +216,8 @@ export function createHostCalls({ client, directory }: HostCallsOptions): HostCa
         return { status: "ok", body: text === "" ? undefined : JSON.parse(text) };
       };
       try {
-        return await inTime(ask());
+        // The host's own fetch cannot be aborted, so it is left alone.
+        return await inTime(ask(), HOST_CALL_MS);
       } catch (cause) {
         return { status: "failed", code: "no-answer", reason: String(cause).slice(0, 500) };
       }
@@ -239,17 +243,6 @@ interface HostCallsOptions {
   readonly directory: string;
 }
 
-/** The host's own fetch cannot be aborted, so it is left alone. */
-function inTime(answer: Promise<HostAnswer>): Promise<HostAnswer> {
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void =>
-      reject(new Error(`the host did not answer within ${HOST_CALL_MS / 1_000} seconds`));
-    const timer = setTimeout(giveUp, HOST_CALL_MS);
-    timer.unref?.();
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
-
 interface Transport {
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -268,4 +261,76 @@ function transportOf(client: unknown): Transport | undefined {
   });
   const send = config.fetch as (request: Request) => Promise<Response>;
   return { baseUrl: config.baseUrl, headers, fetch: (request) => send(request) };
+}
+
+/** A session as OpenCode describes it; undefined for anything else. */
+export function readSession(info: UnknownObject): SessionFacts | undefined {
+  const id = asString(info.id);
+  if (id === undefined) return undefined;
+  const time = asObject(info.time);
+  const model = asObject(info.model);
+  const provider = asString(model.providerID);
+  const modelId = asString(model.id);
+  return omitUndefined({
+    id,
+    parentId: asString(info.parentID),
+    title: asString(info.title) ?? "",
+    agent: asString(info.agent) ?? DEFAULT_AGENT,
+    model: provider === undefined || modelId === undefined ? undefined : { provider, id: modelId },
+    createdAtMs: asNumber(time.created),
+    updatedAtMs: asNumber(time.updated),
+    costUSD: asNumber(info.cost) ?? 0,
+    tokens: tokensOf(info.tokens),
+    revertedFrom: asString(asObject(info.revert).messageID),
+    isArchived: asNumber(time.archived) === undefined ? undefined : (true as const),
+    note: asObject(info.metadata).carryover,
+  });
+}
+
+const DEFAULT_AGENT = "build";
+
+function tokensOf(tokens: unknown): number {
+  const { input, output, reasoning, cache } = asObject(tokens);
+  const { read, write } = asObject(cache);
+  return [input, output, reasoning, read, write].reduce<number>(
+    (sum, value) => sum + (asNumber(value) ?? 0),
+    0,
+  );
+}
+
+/** An error of OpenCode by the class of the provider's error. */
+export function readError(error: unknown): ForkError | undefined {
+  if (error === undefined || error === null) return undefined;
+  const { name, data } = asObject(error);
+  if (name === "MessageAbortedError") return { kind: "aborted", message: "it was stopped" };
+  const { message, responseHeaders } = asObject(data);
+  const retryAfterS = Number(asObject(responseHeaders)["retry-after"]);
+  return {
+    kind: classifyProviderError(data ?? error).class,
+    message: (asString(message) ?? asString(name) ?? "unknown error").slice(0, MAX_MESSAGE_CHARS),
+    ...(retryAfterS > 0 ? { retryAfterMs: retryAfterS * 1_000 } : {}),
+  };
+}
+
+const MAX_MESSAGE_CHARS = 1_000;
+
+/** A model as OpenCode describes it to a hook or a tool. */
+export function readModel(model: unknown): ModelFacts | undefined {
+  const { id, providerID, limit, cost } = asObject(model);
+  const modelId = asString(id);
+  if (modelId === undefined) return undefined;
+  const { context, input, output } = asObject(limit);
+  const { read, write } = asObject(asObject(cost).cache);
+  const inputPrice = asNumber(asObject(cost).input) ?? 0;
+  return omitUndefined({
+    provider: asString(providerID) ?? "",
+    id: modelId,
+    contextTokens: asNumber(context),
+    inputTokens: asNumber(input),
+    outputTokens: asNumber(output),
+    prices:
+      inputPrice > 0
+        ? { input: inputPrice, cacheRead: asNumber(read) ?? 0, cacheWrite: asNumber(write) ?? 0 }
+        : undefined,
+  });
 }

@@ -2,7 +2,7 @@ import { isAbsolute, relative, resolve } from "node:path";
 import type { HostSessions, HostValue, ToolCall } from "../../plugin/host/agent-host.ts";
 import type { AskingAgent, HostAgent, StartAnswer } from "../../plugin/host/agents.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
-import { matches } from "../opencode/permissions.ts";
+import { matches } from "../opencode/child-sessions.ts";
 import { listedIn, type SetupContext } from "./abilities.ts";
 import type { ChildNotes } from "./child-notes.ts";
 import { ask, DEFAULT_AGENT } from "./sessions.ts";

@@ -3,7 +3,7 @@ import { completedFork, endedRun } from "../../../test/rig/forks/fork-samples.ts
 import { resultNotice } from "../../fork/life/delivery.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { findDelivery, type Handover } from "./find-delivery.ts";
+import { findDelivery, type Handover } from "./outbox.ts";
 
 const record = completedFork();
 const notice = resultNotice([{ record, run: endedRun(record) }]);

@@ -3,7 +3,7 @@ import { sampleFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
-import { rebuildForks } from "./rebuild.ts";
+import { rebuildForks } from "./clock.ts";
 
 const ASKED_BY = { messageId: "msg_1", callId: "call_1" };
 const LINK = { id: "f9", root: "root", parent: "parent", run: 1, way: "text", number: 3, askedBy: ASKED_BY };

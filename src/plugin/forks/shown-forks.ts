@@ -1,4 +1,3 @@
-import { formatSpan } from "../../fork/life/end.ts";
 import {
   currentRun,
   deliveryId,
@@ -8,8 +7,7 @@ import {
   isLive,
   workedMs,
 } from "../../fork/life/record.ts";
-import { quoteChild, quoteReport } from "../../fork/life/report.ts";
-import { activityOf } from "../../fork/life/roster.ts";
+import { activityOf, formatSpan, quoteChild, quoteReport } from "../../fork/life/report.ts";
 import { asObject } from "../../text/json.ts";
 import { headCut } from "../../text/truncate.ts";
 import type { PluginContext } from "../context/context.ts";

@@ -1,5 +1,4 @@
 import { MAX_RESULT_CHARS, resultNotice } from "../../fork/life/delivery.ts";
-import { formatSpan } from "../../fork/life/end.ts";
 import {
   type AskingCall,
   currentRun,
@@ -7,13 +6,12 @@ import {
   type ForkRecord,
   isLive,
 } from "../../fork/life/record.ts";
-import { findReport, quoteChild, quoteRange } from "../../fork/life/report.ts";
-import { activityOf, forkTable } from "../../fork/life/roster.ts";
+import { activityOf, findReport, forkTable, formatSpan, quoteRange } from "../../fork/life/report.ts";
 import { admitFork, findFork } from "../../fork/life/start.ts";
 import { readRange } from "../../session/recall.ts";
 import { headCut } from "../../text/truncate.ts";
 import { textOf } from "../../transcript/message.ts";
-import { renderMessage } from "../../transcript/render.ts";
+import { transcriptOf } from "../forks/child.ts";
 import type { ForkSetup } from "../forks/forks.ts";
 import { sizeText } from "../forks/inherit.ts";
 import { type ForkRequest, type Launched, launchFork } from "../forks/launch.ts";
@@ -242,7 +240,7 @@ export function createForkResultTool(setup: ForkSetup): ModelTool {
       if (id === undefined) return forkTable(records, context.now());
       const record = findFork(records, { rootSessionId: root, name: id });
       if (record === undefined) return `There is no fork "${id}". ${forkTable(records, context.now())}`;
-      if (view === "transcript") return transcriptOf(setup, record, { after, limit });
+      if (view === "transcript") return transcriptOf(context.host, record, { after, limit });
       const run = currentRun(record);
       if (isLive(run)) return running(record, tool, wait_s);
       return range === undefined
@@ -281,9 +279,6 @@ const RESULT_PARAMETERS = {
 /** Asking for a running fork again within this time is polling. */
 const ASK_AGAIN_MS = 30_000;
 const MAX_ASKED = 1_024;
-const MESSAGE_CHARS = 2_000;
-const TRANSCRIPT_CHARS = 30_000;
-
 /** A range of the report, which is read whole from the child's session where the record has only its ends. */
 async function reportRange(
   { context: { host } }: ForkSetup,
@@ -310,34 +305,6 @@ async function reportRange(
     quoteRange(text),
     "</fork_result>",
     toChar < report.length ? `Read on: range "c${toChar}-".` : "That is the end of it.",
-  ].join("\n");
-}
-
-async function transcriptOf(
-  { context }: ForkSetup,
-  record: ForkRecord,
-  { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<string> {
-  if (record.childSessionId === undefined) return `Fork ${record.number} has not started yet.`;
-  const { sessions, format } = context.host;
-  const stored = await sessions.read(record.childSessionId);
-  if (stored.status === "failed")
-    return `The transcript of fork ${record.number} cannot be read: ${stored.reason}`;
-  const messages = format.decode(stored.value.messages);
-  const shown: string[] = [];
-  let usedChars = 0;
-  for (const [index, message] of messages.entries()) {
-    if (index < after) continue;
-    const text = `[${index + 1}] ${quoteChild(renderMessage(message), MESSAGE_CHARS)}`;
-    usedChars += text.length;
-    if (shown.length >= limit || usedChars > TRANSCRIPT_CHARS) break;
-    shown.push(text);
-  }
-  const until = after + shown.length;
-  const rest = messages.length > until ? ` More: after ${until}.` : "";
-  return [
-    `Messages ${after + 1} to ${until} of ${messages.length} of fork ${record.number}.${rest}`,
-    ...shown,
   ].join("\n");
 }
 

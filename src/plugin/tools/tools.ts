@@ -17,7 +17,7 @@ import type { ForkSetup } from "../forks/forks.ts";
 import type { HostMessage, ModelTool, RunningTool, ToolParameter } from "../host/agent-host.ts";
 import { createLruMap } from "../host/features.ts";
 import { pluginJournal } from "../stores/journal.ts";
-import { createFolds } from "../window/folds.ts";
+import { createFolds } from "../stores/views.ts";
 
 /**
  * A tool that runs only with arguments that fit its parameters; else the model is told everything that is wrong with them.
@@ -151,7 +151,7 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
           maxChars: RECALL_MAX_CHARS,
           range: range === undefined ? undefined : parseRange(range),
           redact,
-          searchHidden: searchOf(sessionId),
+          searchHidden: (texts, request) => searchOf(sessionId)(texts, request),
         },
       );
       const { problem } = (await conversation) ?? {};
@@ -210,7 +210,9 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
 
   /** The handle of a compaction names everything before it: from the first message to the last. */
   async function withoutFold(handle: Handle): Promise<Handle> {
-    const messages = format.decode(await folds.messagesUpTo(handle)).filter(({ role }) => role !== "system");
+    const folded = await folds.messagesUpTo(handle);
+    if (folded.length === 0) return handle;
+    const messages = format.decode(folded).filter(({ role }) => role !== "system");
     return messages.length === 0 ? handle : spanHandle(messages);
   }
 

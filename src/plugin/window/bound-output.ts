@@ -9,8 +9,12 @@ import {
   type ToolOutputLimits,
   textSize,
 } from "../../tool-output/limits.ts";
-import { type SpillFailure, type SpillStore, spillOutput } from "../../tool-output/spill.ts";
-import { type BoundedToolOutput, boundToolOutput } from "../../tool-output/truncate-tool-content.ts";
+import type { SpillFailure, SpillStore } from "../../tool-output/spill.ts";
+import {
+  type BoundedToolOutput,
+  boundToolOutput,
+  spillOutput,
+} from "../../tool-output/truncate-tool-content.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { WholeOutput } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";

@@ -7,7 +7,7 @@ import { undoCommand } from "../../cli/undo.ts";
 import type { ScriptedReply } from "../../testing.ts";
 import { type Transcript, textOf } from "../../transcript/message.ts";
 import { partText } from "../../transcript/part.ts";
-import { handleIn } from "./folds.ts";
+import { handleIn } from "../stores/views.ts";
 
 const OWN = { compaction: "own" };
 

@@ -11,7 +11,7 @@ import type { HostMessage } from "../host/agent-host.ts";
 import type { CompactionMoment } from "../host/checkpoints.ts";
 import { createLruMap, type Feature } from "../host/features.ts";
 import { pluginJournal } from "../stores/journal.ts";
-import { createFolds, type Fold, foldLine, handleIn } from "./folds.ts";
+import { createFolds, type Fold, foldLine, handleIn } from "../stores/views.ts";
 import type { ModelWindows } from "./models.ts";
 import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
 

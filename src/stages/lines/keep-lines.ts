@@ -12,6 +12,7 @@ import {
   withText,
 } from "../../transcript/part.ts";
 import {
+  createToolMatcher,
   handleOf,
   spanHandle,
   type ToolCall,
@@ -19,7 +20,7 @@ import {
   toolResults,
 } from "../../transcript/tool-results.ts";
 import { filterCompacted } from "../boundary.ts";
-import { createToolMatcher, PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "../prune.ts";
+import { PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "../prune.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
 import { fillBudget } from "./fill.ts";
 import { GAP_MARKER } from "./select.ts";

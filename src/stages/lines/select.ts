@@ -1,7 +1,7 @@
 import type { Message } from "../../transcript/message.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
+import { type Floors, tiersOfResults } from "../tiers.ts";
 import { requireDirected } from "./directive.ts";
-import { type Floors, tiersOfResults } from "./floors.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, wholeChars } from "./rows.ts";
 import { FILL_SHARES, FILL_WEIGHTS, type RowScores } from "./score.ts";

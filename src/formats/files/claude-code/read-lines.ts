@@ -1,6 +1,5 @@
 import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
-import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
-import { createOpenCalls } from "../../blocks/open-calls.ts";
+import { createOpenCalls, readUsage, type UsageNames } from "../../blocks/message-head.ts";
 import {
   type LinePiece,
   type LineReading,

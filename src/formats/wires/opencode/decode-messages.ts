@@ -19,8 +19,13 @@ import {
 } from "../../../transcript/message.ts";
 import type { CallId, FilePart, InputCut, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import { filePart, opaquePart } from "../../blocks/block-content.ts";
-import { readMetadata, readUsage, type UsageNames } from "../../blocks/message-head.ts";
-import { createMarkingNamer, createOpenCalls } from "../../blocks/open-calls.ts";
+import {
+  createMarkingNamer,
+  createOpenCalls,
+  readMetadata,
+  readUsage,
+  type UsageNames,
+} from "../../blocks/message-head.ts";
 import type { SessionMessage } from "./session-message.ts";
 
 /** A transcript, and for each wire part the canonical part that it became (or half of which it is). */

@@ -1,6 +1,6 @@
 import { endToast, offerToast } from "../../../fork/life/end.ts";
 import { currentRun, type EndedRun, type ForkRecord, forkName, isLive } from "../../../fork/life/record.ts";
-import { activityOf } from "../../../fork/life/roster.ts";
+import { activityOf } from "../../../fork/life/report.ts";
 import { opencode2 } from "../../../formats/files/opencode2/opencode2.ts";
 import { forkFacts } from "../../../plugin/forks/shown-forks.ts";
 import type { ToastTone } from "../../../plugin/host/screen.ts";

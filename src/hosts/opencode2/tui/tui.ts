@@ -1,4 +1,4 @@
-import { createToasts } from "../../../plugin/context/toasts.ts";
+import { createToasts } from "../../../plugin/context/context.ts";
 import { pluginFolders } from "../../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import { isDatabase } from "../../../plugin/stores/plugin-stores.ts";

@@ -5,7 +5,7 @@ import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import { waitFor } from "../../../test/rig/wait-for.ts";
 import { currentRun } from "../../fork/life/record.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
-import { createChildLimits } from "./limits.ts";
+import { createChildLimits } from "./children.ts";
 
 /** A running child whose session has cost so much. */
 async function createChild(fork: object, session: { cost: number } = { cost: 0 }) {

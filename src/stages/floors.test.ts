@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { agent, call, plainLines, talk } from "../../../test/rig/fill-talk.ts";
-import type { Transcript } from "../../transcript/message.ts";
-import { floorsFor, missedFloors } from "./floors.ts";
+import { agent, call, plainLines, talk } from "../../test/rig/fill-talk.ts";
+import type { Transcript } from "../transcript/message.ts";
+import { floorsFor, missedFloors } from "./tiers.ts";
 
 describe("floorsFor", () => {
   it.each([
