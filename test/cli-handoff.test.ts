@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import { buildCli } from "./rig/build-cli.ts";
@@ -70,6 +70,38 @@ describe("carryover handoff", () => {
     expect(readFileSync(small.path, "utf8")).toContain("shortened to fit");
     const both = await carryover("handoff", session, "--to", "codex", "--whole", "--budget", "9");
     expect(both).toMatchObject({ status: 2, stderr: expect.stringContaining("exclude each other") });
+  });
+
+  it("takes a session by its id, names damaged lines, and hands the rest over", async () => {
+    const { path } = await handed("--to", "claude-code", "--cwd", "/home/you/shop");
+    const id = basename(path, ".jsonl");
+    const lines = readFileSync(path, "utf8").split("\n");
+    const damaged = join(dirname(path), `${id.replace(/^.{8}/, "facade00")}.jsonl`);
+    writeFileSync(damaged, [...lines.slice(0, 3), '{"type":"user","mess', ...lines.slice(3)].join("\n"));
+    const before = readFileSync(damaged);
+    const { status, stdout, stderr } = await carryover("handoff", "facade00", "--to", "pi", "--json");
+    expect(status, stderr).toBe(0);
+    expect(stderr).toContain("facade00");
+    expect(stderr).toContain("line 4 is not-json: Unterminated string");
+    const report = JSON.parse(stdout) as Report & {
+      source: string;
+      problems: readonly string[];
+      notice: string;
+    };
+    expect(report).toMatchObject({ source: damaged, problems: [expect.stringContaining("line 4")] });
+    expect(report.notice).toContain("1 damaged line left out");
+    expect(report.calls).toBe(report.results);
+    expect(report.calls).toBeGreaterThan(20);
+    expect(readFileSync(damaged).equals(before)).toBe(true);
+    rmSync(damaged);
+  });
+
+  it("hands no example over where there is no session", async () => {
+    const env = { HOME: join(home, "empty-home"), OPENCODE_BIN: join(home, "none") };
+    expect(await run(["handoff", "--to", "pi"], { env })).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("There is no session"),
+    });
   });
 
   it("says what is wrong, and writes nothing then", async () => {

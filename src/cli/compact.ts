@@ -12,8 +12,9 @@ import { errorMessage } from "../text/display.ts";
 import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "./files/output-file.ts";
-import { type InputFile, openInput, sessionLabel } from "./files/read-input.ts";
+import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { editedText, type FileVersion, fileVersion, replaceFile } from "./files/write-file.ts";
+import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
 import { CliError, EXIT_CODES, interrupted, parseSize, withInterrupt } from "./terminal/cli-error.ts";
 import {
   type Colors,
@@ -31,7 +32,7 @@ import {
 export function compactCommand(): Command {
   return new Command("compact")
     .description("show what a compaction would sum up, keep and clear; with a model, do it")
-    .argument("<file>", "a transcript of any format that is known, also gzipped; - reads standard input")
+    .argument("<session>", SESSION_ARGUMENT)
     .option("--json", "print for a program to read")
     .option("--window <tokens>", "the window of the model that reads the session", parseSize, 200_000)
     .option("--keep <tokens>", "how much of the newest part stays word for word", parseSize)
@@ -70,13 +71,14 @@ interface CompactFlags {
   readonly write?: true;
 }
 
-async function runCompact(path: string, flags: CompactFlags): Promise<void> {
+async function runCompact(named: string, flags: CompactFlags): Promise<void> {
   const summarizer = readSummarizer(flags);
+  const path = await sessionPath(named);
   const isDryRun = summarizer === undefined && !flags.fold;
   checkOutputFlags(path, flags, isDryRun);
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
   const version = flags.write ? await fileVersionOf(path) : undefined;
-  const file = await openInput(path);
+  const { file } = await openSession(path);
   const plan = planFileCompaction(file, {
     windowTokens: flags.window,
     keepTokens: flags.keep,
@@ -157,6 +159,10 @@ interface Written {
 /** Writes the session to the file itself or to `--out`, compressed as the file or as the name says. */
 async function writeOutput(text: string, { version, out, file }: OutputPlace): Promise<Written | undefined> {
   if (version !== undefined) {
+    if (file.packing === "zstd")
+      throw new CliError("--write does not pack with zstd", [
+        "Name a file with --out: Codex reads it plain too.",
+      ]);
     const content = file.packing === "gzip" ? gzipSync(text) : text;
     return { backup: await replaceFile(version, content), written: version.path };
   }

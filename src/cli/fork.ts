@@ -7,8 +7,9 @@ import { redactTranscript } from "../stages/redact.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { FORCE_OPTION, outputFile, writeOutputFile } from "./files/output-file.ts";
-import { type InputFile, openInput, sessionLabel } from "./files/read-input.ts";
+import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { editedText } from "./files/write-file.ts";
+import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
 import { CliError, parseBudget } from "./terminal/cli-error.ts";
 import { type Colors, colorsFor, formatNumber, renderTable } from "./terminal/output.ts";
 
@@ -16,7 +17,7 @@ import { type Colors, colorsFor, formatNumber, renderTable } from "./terminal/ou
 export function forkCommand(): Command {
   return new Command("fork")
     .description("show what a child agent would inherit of a session")
-    .argument("<file>", "a transcript of any format that is known, also gzipped; - reads standard input")
+    .argument("<session>", SESSION_ARGUMENT)
     .option("--text", "print what the child is sent: the preamble and the inherited context")
     .option("--json", "print { preamble, text, stats, edits } for a program to read")
     .addOption(
@@ -64,10 +65,11 @@ interface ForkFlags {
   readonly redact?: true;
 }
 
-async function runFork(path: string, flags: ForkFlags): Promise<void> {
+async function runFork(named: string, flags: ForkFlags): Promise<void> {
   const form = requestedForm(flags);
+  const path = await sessionPath(named);
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
-  const session = await openInput(path);
+  const { file: session } = await openSession(path);
   const options = {
     budgetChars: flags.budget,
     profile: flags.profile,

@@ -31,7 +31,7 @@ import {
 export function statsCommand(): Command {
   return new Command("stats")
     .description("sum up all sessions in a folder: totals, percentiles, worst offenders")
-    .argument("[paths...]", "folders or files; any format that is known, also gzipped")
+    .argument("[paths...]", "folders or files; any format that is known, also packed (.gz, .zst)")
     .option("--json", "print for a program to read")
     .option("--top <n>", "how many are listed", parseCount, 5)
     .option("--jobs <n>", "threads", parseCount, availableParallelism())

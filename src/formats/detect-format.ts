@@ -83,6 +83,7 @@ const CODEX_LINES: ReadonlySet<string> = new Set([
   "turn_context",
   "compacted",
   "world_state",
+  "token_usage_record",
 ]);
 const OLD_CODEX_LINES: ReadonlySet<string> = new Set(["function_call", "function_call_output", "reasoning"]);
 const CLAUDE_LINES: ReadonlySet<string> = new Set([
@@ -93,6 +94,9 @@ const CLAUDE_LINES: ReadonlySet<string> = new Set([
   "attachment",
   "queue-operation",
   "pr-link",
+  "api-request",
+  "api-request-blob",
+  "api-request-shape",
 ]);
 
 function detectDocument(value: unknown): Found {

@@ -60,6 +60,8 @@ export interface HandoffSource {
   readonly sessionId?: string;
   /** The path of the original. */
   readonly path: string;
+  /** Lines of the original that could not be read. */
+  readonly damagedLines?: number;
 }
 
 /** What became of a session. */
@@ -157,7 +159,7 @@ function textOf(block: unknown): string {
   return asString(text) ?? `[${String(type)}]`;
 }
 
-function noticeOf({ format, sessionId, path }: HandoffSource, facts: HandoffFacts): string {
+function noticeOf({ format, sessionId, path, damagedLines = 0 }: HandoffSource, facts: HandoffFacts): string {
   const name = sessionId === undefined ? "" : ` ${sessionId}`;
   const done = [
     `${plural(facts.calls, "tool call")} with ${facts.calls === 1 ? "its result" : "their results"}`,
@@ -166,6 +168,7 @@ function noticeOf({ format, sessionId, path }: HandoffSource, facts: HandoffFact
       ? `${plural(facts.leftOut, "message")} left out that a summary stands for, or that did not fit`
       : "",
     facts.secrets > 0 ? `${plural(facts.secrets, "secret")} taken out` : "",
+    damagedLines > 0 ? `${plural(damagedLines, "damaged line")} left out` : "",
     "reasoning left out",
     facts.foreign.length > 0
       ? `calls of ${facts.foreign.join(", ")}, not offered here, shown as comments of the shell`

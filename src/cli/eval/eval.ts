@@ -30,7 +30,10 @@ import {
 export function evalCommand(): Command {
   return new Command("eval")
     .description("measure what context policies keep of your own sessions, without a model")
-    .argument("[paths...]", "transcript files, or folders of them; any format that can be read, also gzipped")
+    .argument(
+      "[paths...]",
+      "transcript files, or folders of them; any format that can be read, also packed (.gz, .zst)",
+    )
     .option(
       "--policy <names>",
       "policies to measure, or modules of your own; `list` explains them",

@@ -12,8 +12,8 @@ import { formatOf, readTranscript, workingDirectoryOf } from "../../formats/read
 import { errorMessage } from "../../text/display.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { modifiedMs } from "../files/find-files.ts";
-import { unpackedBytes } from "../files/read-input.ts";
 import { measureFiles, serveThread } from "../files/thread-pool.ts";
+import { unpackedBytes } from "../files/unpack.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { CliError } from "../terminal/cli-error.ts";
 
@@ -109,12 +109,12 @@ interface ReadEvalSessionOptions {
   readonly branches: EvalBranches;
 }
 
-/** Reads a session from the bytes of a transcript file of any known format, gzipped or not. */
+/** Reads a session from the bytes of a transcript file of any known format, packed or not. */
 export async function readEvalSession(
   bytes: Uint8Array,
   { name, branches }: ReadEvalSessionOptions,
 ): Promise<EvalSessionFile> {
-  const file = await readTranscript(unpackedBytes(bytes));
+  const file = await readTranscript(await unpackedBytes(bytes));
   if (file.format === "unknown") return { status: "unreadable", reason: file.reason };
   const { format, wire } = file;
   const transcript = (branches === "file" ? allBranches(format, wire) : undefined) ?? file.transcript;

@@ -1,5 +1,5 @@
 import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { errorMessage } from "../../text/display.ts";
 import { CliError } from "../terminal/cli-error.ts";
 
@@ -12,11 +12,11 @@ export async function findTranscriptFiles(paths: readonly string[]): Promise<rea
   }
   if (files.length > 0) return [...new Set(files)];
   throw new CliError(`There is no transcript in ${paths.join(", ")}`, [
-    "Looked for names that end with .jsonl, .json or .traj, each also with .gz.",
+    "Looked for names that end with .jsonl, .json or .traj, each also with .gz or .zst.",
   ]);
 }
 
-const TRANSCRIPT_NAME = /\.(?:jsonl|json|traj)(?:\.gz)?$/;
+const TRANSCRIPT_NAME = /\.(?:jsonl|json|traj)(?:\.gz|\.zst)?$/;
 
 async function isFolder(path: string): Promise<boolean> {
   try {
@@ -28,10 +28,16 @@ async function isFolder(path: string): Promise<boolean> {
 
 async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile() && TRANSCRIPT_NAME.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
+  return (
+    entries
+      .filter(
+        (entry) => entry.isFile() && TRANSCRIPT_NAME.test(entry.name) && !entry.name.endsWith(".meta.json"),
+      )
+      // Long outputs that Claude Code keeps beside a session; some of them are JSON.
+      .filter((entry) => basename(entry.parentPath) !== "tool-results")
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+  );
 }
 
 /** The most recently modified file below a folder; undefined if there is none or no such folder. */

@@ -1,48 +1,36 @@
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { pipeline } from "node:stream";
-import { createGunzip, gunzipSync } from "node:zlib";
 import { isJsonText } from "../../formats/blocks/block-content.ts";
 import { readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
 import { messagesOf } from "../../formats/wires/opencode/opencode.ts";
 import type { OpenCodeWire } from "../../formats/wires/opencode/session-message.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { createProgressLine, terminalText } from "../terminal/output.ts";
+import { terminalText } from "../terminal/output.ts";
+import { type Packing, packingOf, unpack, unpackedBytes } from "./unpack.ts";
 
 /** A transcript file of any known format, with what could be read of it. */
 export interface InputFile extends Omit<TranscriptFile, "format">, SessionName {
   readonly format: Exclude<TranscriptFile["format"], "unknown">;
   /** What the file is called in messages. */
   readonly name: string;
-  readonly packing: "plain" | "gzip";
+  readonly packing: Packing;
   /** What is broken in it but did not stop the reading. */
   readonly warnings: readonly string[];
 }
 
-/** Reads a transcript while a progress line is shown, and prints warnings about what was skipped. */
-export async function openInput(path: string): Promise<InputFile> {
-  const progress = createProgressLine();
-  progress.show(`reading ${path}`);
-  const file = await readInput(path).finally(() => progress.end());
-  printWarnings(file);
-  return file;
-}
-
 /**
- * Reads a transcript from a file, or from standard input for `-`, gzipped or not. Throws a `CliError` that says what is
+ * Reads a transcript from a file, or from standard input for `-`, packed or not. Throws a `CliError` that says what is
  * wrong, and where. `live` keeps in memory only what the conversation needs.
  */
 export async function readInput(path: string, keep: "all" | "live" = "all"): Promise<InputFile> {
   const name = path === "-" ? "Standard input" : path;
   try {
     if (path === "-") return await readBytes(await standardInput(), name);
-    const packing = await packingOf(path);
-    const stream = createReadStream(path);
-    // `pipeline` forwards an error of either stream to whoever reads the second.
-    const source = packing === "gzip" ? pipeline(stream, createGunzip(), () => {}) : stream;
-    const file = await readTranscript(source, { keep });
-    return toInput(file, { name, packing, bytes: async () => unpackedBytes(await readFile(path)) });
+    const packing = await packingOfFile(path);
+    const file = await readTranscript(unpack(createReadStream(path), packing), { keep });
+    // Awaited here, so that what is thrown is explained below.
+    return await toInput(file, { name, packing, bytes: async () => unpackedBytes(await readFile(path)) });
   } catch (error) {
     throw error instanceof CliError ? error : cannotRead(name, error as NodeJS.ErrnoException);
   }
@@ -50,9 +38,8 @@ export async function readInput(path: string, keep: "all" | "live" = "all"): Pro
 
 /** Reads a transcript that is already in memory. */
 export async function readBytes(packed: Uint8Array, name: string): Promise<InputFile> {
-  const bytes = unpackedBytes(packed);
-  const packing = bytes === packed ? "plain" : "gzip";
-  return toInput(await readTranscript(bytes), { name, packing, bytes: async () => bytes });
+  const bytes = await unpackedBytes(packed);
+  return toInput(await readTranscript(bytes), { name, packing: packingOf(packed), bytes: async () => bytes });
 }
 
 interface Source {
@@ -92,28 +79,22 @@ async function standardInput(): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-async function packingOf(path: string): Promise<InputFile["packing"]> {
-  for await (const chunk of createReadStream(path, { end: 1 }))
-    return isGzip(chunk as Buffer) ? "gzip" : "plain";
+async function packingOfFile(path: string): Promise<Packing> {
+  for await (const chunk of createReadStream(path, { end: 3 })) return packingOf(chunk as Buffer);
   return "plain";
-}
-
-function isGzip(bytes: Uint8Array): boolean {
-  return bytes[0] === 0x1f && bytes[1] === 0x8b;
-}
-
-/** The bytes of a file, decompressed if they are gzip. */
-export function unpackedBytes(bytes: Uint8Array): Uint8Array {
-  return isGzip(bytes) ? gunzipSync(bytes) : bytes;
 }
 
 function cannotRead(name: string, error: NodeJS.ErrnoException): CliError {
   const { code = "", message } = error;
-  const reason = REASONS[code] ?? (code.startsWith("Z_") ? `its gzip is broken (${message})` : message);
+  const reason = REASONS[code] ?? message;
   const isWord = code === "ENOENT" && /^[a-z-]+$/.test(name);
   const advice = [
+    ...(code === "ENOENT" && !isWord && /^[\w-]{4,}$/.test(name)
+      ? ["No session here has an id that begins so."]
+      : []),
     ...(isWord ? [`There is no command ${name} either: carryover --help lists them.`] : []),
     ...(code === "EISDIR" ? ["`carryover stats` reads folders."] : []),
+    ...(code === "cannot-unpack" ? ["If it is a session, unpack it with gzip -d or zstd -d first."] : []),
   ];
   return new CliError(`Cannot read ${name}: ${reason}`, advice, { cause: error });
 }

@@ -9,7 +9,7 @@ import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { partText } from "../../transcript/part.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
-import { findOpenCode } from "../opencode/sessions.ts";
+import { findOpenCode, isVersion1 } from "../opencode/sessions.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { handoffFolder, writeNote } from "./notes.ts";
 import { openCodeModel, parseModel } from "./opencode-model.ts";
@@ -70,7 +70,7 @@ async function receiverOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<Receive
   if (agent !== "opencode") return { target: agent, program: undefined };
   try {
     const { program, version } = await findOpenCode(env);
-    return { target: /(?:^|v)1\./.test(version) ? "opencode" : "opencode2", program };
+    return { target: isVersion1(version) ? "opencode" : "opencode2", program };
   } catch (error) {
     throw new CliError(`OpenCode does not say which version it is: ${errorMessage(error)}`, [
       "Is it installed? OPENCODE_BIN names its program where it is not on the PATH.",

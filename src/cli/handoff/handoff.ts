@@ -1,8 +1,9 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import type { HandoffOptions } from "../../handoff/handoff.ts";
-import { type InputFile, openInput, sessionLabel } from "../files/read-input.ts";
-import { findNewestSession } from "../inspect/find-newest-session.ts";
+import { type InputFile, sessionLabel } from "../files/read-input.ts";
+import { openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
 import { CliError, parseCount } from "../terminal/cli-error.ts";
 import { formatNumber, printJson } from "../terminal/output.ts";
 import {
@@ -21,7 +22,7 @@ import {
 export function handoffCommand(): Command {
   return new Command("handoff")
     .description("hand a session to another coding agent, with its tool calls and results")
-    .argument("[session]", "the file of a session; without it the newest of this machine")
+    .argument("[session]", `${SESSION_ARGUMENT}; without it the newest of this machine`)
     .addOption(new Option("--to <agent>", "the agent that goes on").choices(TARGETS).makeOptionMandatory())
     .option("--whole", "hand over everything, also where it does not fit the window")
     .option("--budget <tokens>", "most tokens of what is handed over", parseCount)
@@ -61,11 +62,13 @@ interface HandoffFlags {
   readonly json?: true;
 }
 
-async function runHandoff(path: string | undefined, flags: HandoffFlags): Promise<void> {
+async function runHandoff(named: string | undefined, flags: HandoffFlags): Promise<void> {
   if (flags.whole && flags.budget !== undefined)
     throw new CliError("--whole and --budget exclude each other", ["Leave one of them out."]);
   const { env } = process;
-  const session = path === undefined ? (await findNewestSession(env)).file : await openInput(path);
+  const { file: session, isExample } = await openSession(named, { env });
+  if (isExample)
+    throw new CliError("There is no session of OpenCode, Claude Code, Codex or pi on this machine");
   const { transcript } = session;
   if (transcript.length === 0) throw new CliError(`${session.name} has no message that could be handed over`);
   const tokens = flags.budget ?? WINDOW_TOKENS[flags.to] * SHARE_OF_WINDOW;
@@ -81,13 +84,16 @@ async function runHandoff(path: string | undefined, flags: HandoffFlags): Promis
       ...(!flags.whole && { budgetChars: charsForTokens(transcript, tokens) }),
     },
   });
-  if (flags.json) printJson(deliveryReport(delivered));
+  if (flags.json)
+    printJson({ source: session.name, problems: session.warnings, ...deliveryReport(delivered) });
   else process.stdout.write(`${describe(delivered)}\n`);
   if (flags.go) await start(delivered);
 }
 
-function sourceOf({ format, name, sessionId }: InputFile): HandoffOptions["source"] {
-  return { format, path: resolve(name), ...(sessionId !== undefined && { sessionId }) };
+function sourceOf({ format, name, sessionId, problems }: InputFile): HandoffOptions["source"] {
+  // A session that was exported is no file.
+  const path = existsSync(name) ? resolve(name) : name;
+  return { format, path, damagedLines: problems.length, ...(sessionId !== undefined && { sessionId }) };
 }
 
 /** Whoever is asked by the other agent has not seen the secrets yet. */

@@ -1,7 +1,7 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
 import type { HandoffTarget } from "../../handoff/tool-calls.ts";
 import { openCodeId } from "../../handoff/writers/opencode.ts";
+import { claudeCodeHome, codexHome, piHome } from "../sessions/agent-folders.ts";
 import { handoffFolder } from "./notes.ts";
 
 /** Where an agent looks for a session, and what makes it go on with it. */
@@ -56,20 +56,4 @@ function openCodePlace({ id, program = "opencode" }: NewSession, env: NodeJS.Pro
       [program, "--session", openCodeId("ses", id)],
     ],
   };
-}
-
-export function claudeCodeHome(env: NodeJS.ProcessEnv): string {
-  return env.CLAUDE_CONFIG_DIR || join(homeOf(env), ".claude");
-}
-
-export function codexHome(env: NodeJS.ProcessEnv): string {
-  return env.CODEX_HOME || join(homeOf(env), ".codex");
-}
-
-export function piHome(env: NodeJS.ProcessEnv): string {
-  return env.PI_CODING_AGENT_DIR || join(homeOf(env), ".pi", "agent");
-}
-
-function homeOf(env: NodeJS.ProcessEnv): string {
-  return env.HOME || homedir();
 }

@@ -3,8 +3,9 @@ import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { createFixedSource, createInspectedSession } from "../../inspector/server/page-content.ts";
 import { omitUndefined } from "../../text/json.ts";
 import { FORCE_OPTION, outputFile } from "../files/output-file.ts";
-import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
+import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";
+import { openSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
 import { parseCount, parseSize } from "../terminal/cli-error.ts";
 import {
   type Colors,
@@ -18,7 +19,6 @@ import {
   terminalPath,
   terminalText,
 } from "../terminal/output.ts";
-import { findNewestSession } from "./find-newest-session.ts";
 import { type KindProfile, profileSession, type SessionProfile, type Size } from "./profile-session.ts";
 import {
   checkFlags,
@@ -37,7 +37,7 @@ import {
 export function inspectCommand(): Command {
   return new Command("inspect")
     .description("show what fills the window of a session; without a file, of the newest one on this machine")
-    .argument("[file]", "a transcript of any format that is known, also gzipped; - reads standard input")
+    .argument("[session]", SESSION_ARGUMENT)
     .option("--json", "print for a program to read")
     .option("--top <n>", "how many tools, files and items are listed", parseCount, 10)
     .option("--open", "serve the page on this machine and open it in the browser")
@@ -65,10 +65,11 @@ Examples:
   opencode export ses_abc | carryover inspect -
   carryover inspect session.json --json | jq '{format, messages, tokens}'`;
 
-async function runInspect(path: string | undefined, flags: InspectFlags): Promise<void> {
+async function runInspect(named: string | undefined, flags: InspectFlags): Promise<void> {
   checkFlags(flags);
+  if (flags.live) return inspectLive(named, flags);
+  const path = named === undefined ? undefined : await sessionPath(named);
   await outputFile("--html", flags.html, { inputs: path === undefined ? [] : [path], ...flags });
-  if (flags.live) return inspectLive(path, flags);
   const file = await printProfile(path, flags);
   if (flags.html === undefined && !isServed(flags)) return;
   const { name, title, sessionId, format, transcript, warnings, wire } = file;
@@ -97,9 +98,7 @@ async function runInspect(path: string | undefined, flags: InspectFlags): Promis
 async function printProfile(path: string | undefined, { json, top }: InspectFlags): Promise<InputFile> {
   const progress = createProgressLine();
   try {
-    progress.show(`reading ${path ?? "the newest session"}`);
-    const { file, found } = path === undefined ? await newest() : { file: await readInput(path, "live") };
-    printWarnings(file);
+    const { file, found } = await openSession(path, { keep: "live" });
     progress.show(`measuring ${file.transcript.length} messages`);
     const profile = profileSession(file.transcript, { top });
     progress.end();
@@ -119,13 +118,6 @@ async function printProfile(path: string | undefined, { json, top }: InspectFlag
   } finally {
     progress.end();
   }
-}
-
-/** The newest session on this machine; prints why newer ones were skipped. */
-async function newest(): Promise<{ readonly file: InputFile; readonly found?: string }> {
-  const { file, found, skipped } = await findNewestSession(process.env);
-  for (const line of skipped) process.stderr.write(`warning: ${line}\n`);
-  return { file, found };
 }
 
 interface InspectReportInput {

@@ -20,6 +20,18 @@ export async function exportNewestSession(
   return runOpenCodeCommand(["export", ...(rows === undefined ? ["--standalone"] : []), id], env);
 }
 
+/** One session of OpenCode, named by its id, as its `export` writes it. */
+export async function exportSession(id: string, env: NodeJS.ProcessEnv): Promise<Uint8Array> {
+  const { version } = await findOpenCode(env);
+  const alone = isVersion1(version) ? [] : ["--standalone"];
+  return runOpenCodeCommand(["export", ...alone, id], env);
+}
+
+/** True for what version 1 of OpenCode says of itself. */
+export function isVersion1(version: string): boolean {
+  return /(?:^|v)1\./.test(version);
+}
+
 /** Forks and sub-agents have a parent; the user's own conversation has none. */
 const NEWEST_SESSION = "select id from session where parent_id is null order by time_updated desc limit 1";
 

@@ -1,4 +1,4 @@
-import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { COMPACTION_QUESTION, outcomeText, type Part, type ToolPart } from "../../../transcript/part.ts";
@@ -23,7 +23,9 @@ import {
   textsOf,
   writeContent,
 } from "../../lines/pieces.ts";
-import { codexLine, OUTPUT_SHAPE, readContent, readLines, withItem } from "./read-lines.ts";
+import { codexLine, withItem } from "./codex-line.ts";
+import { OUTPUT_SHAPE, readContent, readLines } from "./read-lines.ts";
+import { closeHistories, openHistories, withoutCopies } from "./replaced-history.ts";
 
 /** The lines of a Codex rollout, each parsed. Lines and fields that are not understood are kept as they are. */
 export type CodexWire = readonly unknown[];
@@ -31,7 +33,7 @@ export type CodexWire = readonly unknown[];
 /** Codex's rollout files: its items without the turns that were rolled back, with its compactions. */
 export const codex: Format<CodexWire> = /* @__PURE__ */ createLineFormat<CodexWire>({
   name: "codex",
-  open: asArray,
+  open: openHistories,
   read: readLines,
   write: writeLine,
   create: createLines,
@@ -61,22 +63,25 @@ function answerLines(results: readonly ResultPiece[], context: CreateContext): r
 }
 
 /** The lines, with marks where an edit would merge two messages into one; numbered lines are renumbered. */
-function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly unknown[] {
+function closeLines(wire: CodexWire, placed: readonly PlacedLine[]): CodexWire {
+  const lines = openHistories(wire);
   const keysBefore = readLines(lines).map((ofLine) => ofLine.at(-1)?.key);
   const keysNow = readLines(placed.map(({ line }) => line)).map((ofLine) => ofLine.at(-1)?.key);
   const isNumbered = lines.some((line) => asObject(line).ordinal !== undefined);
   const begun = new Set<string>();
   /** By the key that lines have now: the message that they began with. */
   const beganWith = new Map<string, string>();
-  return placed.map(({ line, origin }, index) => {
+  const apart = placed.map((each, index): PlacedLine => {
+    const { line, origin } = each;
     const now = keysNow[index];
     const before = origin === -1 ? now : keysBefore[origin];
-    if (now === undefined || before === undefined) return numbered(line, index, isNumbered);
+    if (now === undefined || before === undefined) return each;
     const isSwallowed = (beganWith.get(now) ?? before) !== before && !begun.has(before);
     begun.add(before);
     if (!beganWith.has(now)) beganWith.set(now, before);
-    return numbered(isSwallowed ? withStart(line) : line, index, isNumbered);
+    return isSwallowed ? { line: withStart(line), origin } : each;
   });
+  return closeHistories(apart).map((line, index) => numbered(line, index, isNumbered));
 }
 
 function numbered(line: unknown, ordinal: number, isNumbered: boolean): unknown {
@@ -152,7 +157,7 @@ function writeCompacted(line: UnknownObject, pieces: readonly NextPiece[]): obje
     return [withContent(item, moved, `${item.role}`)];
   });
   const message = isChanged || own.length === 0 ? text : payload.message;
-  return { ...marked, payload: { ...payload, message, replacement_history: history } };
+  return { ...marked, payload: { ...withoutCopies(payload), message, replacement_history: history } };
 }
 
 /** An item with other pieces. One whose only piece became something else is an item of that other kind. */

@@ -20,6 +20,8 @@ import {
 } from "../../lines/line-format.ts";
 import { asSynthetic, callPiece, opaquePiece, syntheticText, wholePiece } from "../../lines/pieces.ts";
 import { collectAll, type LineCollector } from "../../lines/read-json-lines.ts";
+import { codexLine } from "./codex-line.ts";
+import { isReplacement } from "./replaced-history.ts";
 
 /**
  * What each line of a rollout gives to the conversation. Items that the assistant wrote one after the other are one
@@ -32,6 +34,7 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
   /** The assistant's message that the next item may belong to, and that the next count is about. */
   let open: string | undefined;
   let counted: string | undefined;
+  let wasReplacement = false;
   return lines.map((line, index): readonly LineReading[] => {
     const read = codexLine(line);
     if (read.type === "model") {
@@ -39,6 +42,10 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
       return NO_READINGS;
     }
     if (!isLive[index]) return NO_READINGS;
+    const isReplaced = isReplacement(line);
+    // What is behind a history that replaced the old one is an answer of its own.
+    if (wasReplacement && !isReplaced) open = undefined;
+    wasReplacement = isReplaced;
     const { timestamp, carryover } = asObject(line);
     const createdAt = timeOf(timestamp);
     switch (read.type) {
@@ -46,8 +53,11 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
         // Tokens are counted when an answer has ended.
         open = undefined;
         if (counted === undefined) return NO_READINGS;
+        const key = counted;
+        // What follows for the screen repeats it, or is an estimate.
+        if (read.isRecord) counted = undefined;
         const head: MessageHead = omitUndefined({ role: "assistant", usage: readUsage(read.usage, USAGE) });
-        return [{ key: counted, head, pieces: [] }];
+        return [{ key, head, pieces: [] }];
       }
       case "compacted": {
         open = undefined;
@@ -71,7 +81,7 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
         const starts = open === undefined || asObject(carryover).starts === true;
         const key: string = starts ? nameMessage(keyOf(line, index)) : (open ?? "");
         open = key;
-        counted = key;
+        counted = isReplaced ? undefined : key;
         return [{ key, head: omitUndefined({ role, createdAt, model: modelOf(model) }), pieces }];
       }
       default:
@@ -145,67 +155,6 @@ function roleOf({ type, role }: UnknownObject): string {
 function modelOf({ id, provider }: Partial<ModelRef>): ModelRef | undefined {
   return id === undefined ? undefined : { provider: provider ?? "openai", id };
 }
-
-/** What a line of a rollout is about. */
-type CodexLine =
-  | { readonly type: "item"; readonly item: UnknownObject }
-  | { readonly type: "compacted"; readonly payload: UnknownObject }
-  | { readonly type: "usage"; readonly usage: UnknownObject }
-  | { readonly type: "rolled-back"; readonly turns: number }
-  | { readonly type: "model"; readonly model: string | undefined; readonly provider: string | undefined }
-  | { readonly type: "other" };
-
-/** Reads a line: newer rollouts wrap what they hold in a payload, the oldest hold bare items. */
-export function codexLine(value: unknown): CodexLine {
-  const line = asObject(value);
-  const payload = asObject(line.payload);
-  switch (line.type) {
-    case "response_item":
-      return ITEMS.has(`${payload.type}`) ? { type: "item", item: payload } : OTHER;
-    case "compacted":
-      return { type: "compacted", payload };
-    case "event_msg":
-      return readEvent(payload);
-    case "turn_context":
-      return { type: "model", model: asString(payload.model), provider: undefined };
-    case "session_meta":
-      return { type: "model", model: undefined, provider: asString(payload.model_provider) };
-    default:
-      return line.payload === undefined && ITEMS.has(`${line.type}`) ? { type: "item", item: line } : OTHER;
-  }
-}
-
-/** The line with another item in it. */
-export function withItem(value: unknown, item: UnknownObject): UnknownObject {
-  const line = asObject(value);
-  if (line.type === "response_item") return { ...line, payload: item };
-  return line.carryover === undefined ? item : { ...item, carryover: line.carryover };
-}
-
-function readEvent(payload: UnknownObject): CodexLine {
-  if (payload.type === "thread_rolled_back") {
-    const turns = payload.num_turns;
-    return { type: "rolled-back", turns: typeof turns === "number" && turns > 0 ? turns : 0 };
-  }
-  const usage = asObject(payload.info).last_token_usage;
-  const isUsage = payload.type === "token_count" && typeof usage === "object" && usage !== null;
-  return isUsage ? { type: "usage", usage: asObject(usage) } : OTHER;
-}
-
-const OTHER: CodexLine = { type: "other" };
-
-/** Items that are part of the conversation. */
-const ITEMS: ReadonlySet<string> = new Set([
-  "message",
-  "reasoning",
-  "function_call",
-  "function_call_output",
-  "custom_tool_call",
-  "custom_tool_call_output",
-  "local_shell_call",
-  "web_search_call",
-  "image_generation_call",
-]);
 
 /** True for an item that the assistant wrote. */
 function isAssistantItem({ type, role }: UnknownObject): boolean {

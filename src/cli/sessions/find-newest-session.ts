@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
 import type {
   SessionExport,
@@ -11,21 +10,22 @@ import { modifiedMs, newestFile } from "../files/find-files.ts";
 import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
 import { exportNewestSession, readStoredSession } from "../opencode/sessions.ts";
 import { withStores } from "../opencode/with-stores.ts";
+import { type SessionFolder, sessionFolders } from "./agent-folders.ts";
 
 /** The newest session, and how it was found. */
-interface FoundSession {
+export interface FoundSession {
   readonly file: InputFile;
   /** A line that names the agent and the place. */
   readonly found: string;
   /** Newer sessions that could not be read, and why. */
   readonly skipped: readonly string[];
+  /** Set where there is no session on this machine. */
+  readonly isExample?: true;
 }
 
 /** The newest session of OpenCode, Claude Code, Codex or pi on this machine; where there is none, an example. */
 export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSession> {
-  const candidates = (await Promise.all(PLACES.map((find) => find(env)))).filter(
-    (each) => each !== undefined,
-  );
+  const candidates = (await Promise.all(placesIn(env))).filter((each) => each !== undefined);
   const skipped: string[] = [];
   for (const { agent, place, open } of candidates.sort((a, b) => b.modifiedMs - a.modifiedMs)) {
     try {
@@ -38,7 +38,7 @@ export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSe
   const file = await readBytes(Buffer.from(JSON.stringify(exampleSession())), "the example");
   const found =
     "There is no session of OpenCode, Claude Code, Codex or pi on this machine; this is an example";
-  return { file, found, skipped };
+  return { file, found, skipped, isExample: true };
 }
 
 interface Candidate {
@@ -49,22 +49,8 @@ interface Candidate {
   readonly open: () => Promise<InputFile>;
 }
 
-type Find = (env: NodeJS.ProcessEnv) => Promise<Candidate | undefined>;
-
-const PLACES: readonly Find[] = [
-  findInDatabase,
-  findInStorage,
-  (env) =>
-    findLines("Claude Code", join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), ".claude"), "projects"), {
-      // The files of sub-agents are not sessions.
-      isSession: (name) => !name.startsWith("agent-"),
-    }),
-  (env) => findLines("Codex", join(env.CODEX_HOME || join(homeOf(env), ".codex"), "sessions")),
-  (env) => findLines("pi", join(env.PI_CODING_AGENT_DIR || join(homeOf(env), ".pi", "agent"), "sessions")),
-];
-
-function homeOf(env: NodeJS.ProcessEnv): string {
-  return env.HOME || homedir();
+function placesIn(env: NodeJS.ProcessEnv): readonly Promise<Candidate | undefined>[] {
+  return [findInDatabase(env), findInStorage(env), ...sessionFolders(env).map(findLines)];
 }
 
 async function findInDatabase(env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
@@ -101,12 +87,8 @@ async function findInStorage(env: NodeJS.ProcessEnv): Promise<Candidate | undefi
   };
 }
 
-async function findLines(
-  agent: string,
-  folder: string,
-  { isSession = () => true }: { readonly isSession?: (name: string) => boolean } = {},
-): Promise<Candidate | undefined> {
-  const newest = await newestFile(folder, (name) => /\.jsonl(\.gz)?$/.test(name) && isSession(name));
+async function findLines({ agent, folder, idOf, isMain }: SessionFolder): Promise<Candidate | undefined> {
+  const newest = await newestFile(folder, (name) => idOf(name) !== undefined && isMain(name));
   if (newest === undefined) return undefined;
   return {
     agent,
