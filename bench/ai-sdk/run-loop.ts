@@ -26,6 +26,8 @@ export interface LoopResult {
   readonly faults: number;
   readonly largestTokens: number;
   readonly meanTokens: number;
+  /** So much of the ten newest outputs, by line, the model was shown with a request. */
+  readonly shownShare: number;
 }
 
 /** Runs one until it ends, or until the provider refuses a request and nobody makes it smaller. */
@@ -34,12 +36,15 @@ export async function runLoop({ policy, steps, windowTokens, ...loop }: Loop): P
   let answers = 0;
   let inputs = 0;
   let summaries = 0;
+  const texts: string[] = [];
+  const shares: number[] = [];
   const provider = await startScriptedProvider({
     windowTokens,
     answer({ count, body, inputTokens }): Reply {
       answers = count + 1;
       inputs += inputTokens;
       price.add(body, STEP_OUTPUT_TOKENS);
+      if (count > 0 && count % SHARE_EVERY === 0) shares.push(shownShare(body, texts.slice(-NEWEST)));
       const usage = { inputTokens, outputTokens: STEP_OUTPUT_TOKENS };
       if (count >= steps) return { type: "answer", text: "All files are read.", usage };
       const calls = [{ tool: "read", input: { path: `src/file-${count}.ts` } }];
@@ -52,11 +57,15 @@ export async function runLoop({ policy, steps, windowTokens, ...loop }: Loop): P
       return { type: "answer", text, usage: { inputTokens, outputTokens: SUMMARY_OUTPUT_TOKENS } };
     },
   });
-  let outputs = 0;
   const read = tool({
     description: "Reads a file.",
     inputSchema: z.object({ path: z.string() }),
-    execute: () => toolText(++outputs, outputBytes(outputs, RAW_BYTES)).slice(0, loop.cappedAtChars),
+    execute() {
+      const seed = texts.length + 1;
+      const text = toolText(seed, outputBytes(seed, RAW_BYTES)).slice(0, loop.cappedAtChars);
+      texts.push(text);
+      return text;
+    },
   });
   const { model, tools, prepareStep } = policy.setup(provider.model(loop.provider), windowTokens);
   try {
@@ -84,8 +93,20 @@ export async function runLoop({ policy, steps, windowTokens, ...loop }: Loop): P
     faults: provider.faults().length,
     largestTokens: provider.largestTokens(),
     meanTokens: Math.round(inputs / answers),
+    shownShare: shares.reduce((sum, share) => sum + share, 0) / shares.length,
   };
 }
+
+/** How many lines of some outputs are in a request. */
+function shownShare(body: unknown, outputs: readonly string[]): number {
+  const sent = JSON.stringify(body);
+  const lines = outputs.flatMap((output) => output.split("\n"));
+  const shown = lines.filter((line) => sent.includes(JSON.stringify(line).slice(1, -1)));
+  return shown.length / lines.length;
+}
+
+const NEWEST = 10;
+const SHARE_EVERY = 16;
 
 /** Most outputs are small and a few are large, as in real sessions; the mean is 11 KB. */
 const RAW_BYTES = { leastBytes: 2_000, mostBytes: 100_000 };

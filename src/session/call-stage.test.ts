@@ -203,7 +203,8 @@ describe("stages of one's own", () => {
   it("leave a compaction as it is, and do not have it made again and again", async () => {
     const all = (transcript: Transcript) =>
       transcript.filter(isOfCompaction).map((each) => hideMessage(each, OWN));
-    const { session } = startSession({ stages: [all, redactTranscript()] });
+    // By default pruning spares such a session the compaction.
+    const { session } = startSession({ stages: [all, redactTranscript()], prune: "off" });
     session.append(user("u", "Go."));
     for (let index = 0; index < 60; index++) {
       session.append(step(`s${index}`, words(1_200, `w${index}`)));

@@ -5,7 +5,7 @@ import { createMemoryJournal } from "../stores/memory.ts";
 import { hideMessage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { foldHistory, UNDO_BATCHES } from "./fold.ts";
-import { createHistory } from "./history.ts";
+import { createHistory, type EditBatch } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { createSession, type Session } from "./session.ts";
 
@@ -130,20 +130,35 @@ describe("batches that cannot be taken back any more", () => {
 
   it("are the oldest of many small ones, too", () => {
     const history = createHistory();
-    const source: Transcript = Array.from({ length: 500 }, (_, index) => ({
-      id: `m${index}`,
-      role: index % 2 === 0 ? "user" : "assistant",
-      parts: [{ type: "text", text: `message ${index}` }],
-    }));
-    history.observe(source);
-    for (let count = 0; count <= 2 * UNDO_BATCHES; count++) {
-      const message = source[count * 3] as Message;
-      const edits = [hideMessage(message, { stage: "test", reason: "pruned" })];
-      history.add({ id: `b${count}`, step: "prune", reason: "pays", at: count, edits });
-    }
+    history.observe(SOURCE);
+    for (let count = 0; count <= 2 * UNDO_BATCHES; count++) history.add(smallBatch(count));
     const before = history.transcript().filter(({ metadata }) => metadata?.agentVisible !== false);
     foldHistory(history);
     expect(history.batches()).toHaveLength(UNDO_BATCHES + 1);
     expect(history.transcript().filter(({ metadata }) => metadata?.agentVisible !== false)).toEqual(before);
   });
+
+  it("are the same whether they are read at once, as after a restart, or came one by one", () => {
+    const oneByOne = createHistory();
+    const atOnce = createHistory();
+    for (const history of [oneByOne, atOnce]) history.observe(SOURCE);
+    for (let count = 0; count < 5 * UNDO_BATCHES + 3; count++) {
+      for (const history of [oneByOne, atOnce]) history.add(smallBatch(count));
+      foldHistory(oneByOne);
+    }
+    foldHistory(atOnce);
+    expect(atOnce.batches()).toEqual(oneByOne.batches());
+  });
 });
+
+const SOURCE: Transcript = Array.from({ length: 500 }, (_, index) => ({
+  id: `m${index}`,
+  role: index % 2 === 0 ? "user" : "assistant",
+  parts: [{ type: "text", text: `message ${index}` }],
+}));
+
+/** Hides one message. */
+function smallBatch(count: number): EditBatch {
+  const edits = [hideMessage(SOURCE[count * 3] as Message, { stage: "test", reason: "pruned" })];
+  return { id: `b${count}`, step: "prune", reason: "pays", at: count, edits };
+}

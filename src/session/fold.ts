@@ -35,13 +35,15 @@ export function isFolded({ step }: EditBatch): boolean {
 const FOLDED = "folded";
 
 /** How many batches can be taken back at most; they are folded when there are twice as many. */
-export const UNDO_BATCHES = 50;
+export const UNDO_BATCHES = 20;
 
 /** Those up to the compaction before the newest one, and those beyond what can be taken back. */
 function foldableCount(batches: readonly EditBatch[]): number {
   const newest = batches.findLastIndex(isCompaction);
   const before = batches.findLastIndex((batch, index) => index < newest && isCompaction(batch));
-  const surplus = batches.length > 2 * UNDO_BATCHES ? batches.length - UNDO_BATCHES : 0;
+  // Many that are read at once are folded where they would have been one by one, so that a restart changes nothing.
+  const rounds = Math.floor((batches.length - 1) / UNDO_BATCHES) - 1;
+  const surplus = rounds > 0 ? rounds * UNDO_BATCHES + 1 : 0;
   return Math.max(before + 1, surplus);
 }
 

@@ -249,8 +249,9 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     },
     sufficientEdits() {
       const { expectedTurns } = options;
-      // Whoever only prunes does it seldom, and then well below the mark: each time costs the cached prefix.
-      for (const share of autoCompact ? [TARGET_SHARE] : [SELDOM_SHARE, TARGET_SHARE]) {
+      // Seldom and well below the mark, where lines can do that: each time costs the cached prefix.
+      const isClearing = autoCompact && options.pruning?.how === "clear";
+      for (const share of isClearing ? [TARGET_SHARE] : [SELDOM_SHARE, TARGET_SHARE]) {
         const overTokens = Math.max(
           estimate.tokens - fullTokens * share,
           overflow.overflow ? overflow.countTokens - overflow.usableTokens * share : 0,
@@ -330,8 +331,7 @@ function planEditsFor(
     leadingTokens: Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN),
     idleMs,
     neededTokens,
-    // Who does not compact by itself has nothing else to try.
-    ...(!memory.settings.autoCompact && { mostProtectTokens: Math.floor(limitTokens * LOW_SHARE) }),
+    mostProtectTokens: Math.floor(limitTokens * LOW_SHARE),
     spare: (edits) => withoutPinned(core, edits),
   });
 }

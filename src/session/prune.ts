@@ -79,11 +79,8 @@ interface MechanicalRequest {
   readonly idleMs: number;
   /** What has to go so that no compaction is needed; unset: only what pays for itself. */
   readonly neededTokens: number | undefined;
-  /**
-   * So much of the newest results stays whole where lines of the older ones are not enough; unset: then old outputs are
-   * cleared.
-   */
-  readonly mostProtectTokens?: number;
+  /** So much of the newest results stays whole where lines of the older ones are not enough. */
+  readonly mostProtectTokens: number;
   /** Leaves out what must not be edited, so that it is not counted as saved either. */
   readonly spare: (edits: readonly Edit[]) => readonly Edit[];
 }
@@ -113,14 +110,11 @@ function protection(known: ResolvedPrune): Parameters<typeof supersede>[0] {
 
 /** The ways to prune old content, the one that keeps most first. */
 function waysToPrune(left: Transcript, request: MechanicalRequest): readonly (() => readonly Edit[])[] {
-  const known = request.prune;
-  const clear = (): readonly Edit[] => prune(left, known.options).edits;
-  if (known.how === "clear") return [clear];
-  const { neededTokens, mostProtectTokens } = request;
+  const { prune: known, neededTokens, mostProtectTokens } = request;
+  if (known.how === "clear") return [() => prune(left, known.options).edits];
   const { protectTokens = Number.POSITIVE_INFINITY } = known;
   const lines = (): readonly Edit[] => leaveLines(left, { ...known, protectTokens }, request);
   if (neededTokens === undefined) return [lines];
-  if (mostProtectTokens === undefined) return [lines, clear];
   const fewer = { ...known, protectTokens: Math.min(protectTokens, mostProtectTokens) };
   return [lines, () => leaveLines(left, fewer, request)];
 }
@@ -221,8 +215,6 @@ interface LeaveLines extends Required<Pick<PruneOptions, "protectTurns" | "prote
   readonly protectResults: number;
   /** So much of the newest results stays whole; unset: however long they are. */
   readonly protectTokens?: number;
-  /** Used when removing lines is not enough to make a compaction needless. */
-  readonly options: PruneOptions;
 }
 
 /** The options with every default filled in; the documented profile clears outputs unless options of `lines` are given. */
@@ -231,6 +223,7 @@ export function resolvePrune(
   profile: "default" | "documented" = "default",
 ): ResolvedPrune {
   const { how: _, highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS, protectResults, ...options } = given;
+  // An agent's loop is one turn of the user, so old outputs may go within it.
   const { protectTurns = 0, protectedTools, protectTokens } = options;
   // Whoever says how much stays does not mean a number of results.
   const mostResults = protectTokens === undefined ? KEEP_LINES_PROTECT_RESULTS : Number.POSITIVE_INFINITY;
@@ -244,8 +237,6 @@ export function resolvePrune(
     ...omitUndefined({ protectTokens }),
     protectTurns,
     protectedTools: protectedTools ?? KEEP_LINES_PROTECTED_TOOLS,
-    // An agent's loop is one turn of the user, so old outputs may go within it.
-    options: { ...options, protectTurns },
   };
 }
 

@@ -48,9 +48,9 @@ describe("a turn of a long session", () => {
   });
 });
 
-/** 900 turns of a few words and an output of 2 KB each, in a window of 16,000 tokens. */
-async function chat() {
-  const compactedAt: number[] = [];
+/** 600 turns of a few words and an output of 2 KB each, in a window of 16,000 tokens. */
+async function chat(options: SessionOptions = {}) {
+  const editedAt: number[] = [];
   let turn = 0;
   const session = createSession(
     {
@@ -61,12 +61,13 @@ async function chat() {
     },
     {
       limits: { contextTokens: 16_000, outputTokens: 1_000 },
+      ...options,
       onEvent: (event) => {
-        if (event.type === "compaction_end" && event.error === undefined) compactedAt.push(turn);
+        if (event.type === "context_changed") editedAt.push(turn);
       },
     },
   );
-  for (; turn < 900; turn++) {
+  for (; turn < 600; turn++) {
     const lines = Array.from(
       { length: 60 },
       (_, line) => `src/f${turn}.ts:${line}: value ${turn * line} of it`,
@@ -77,28 +78,35 @@ async function chat() {
     if (turn % 4 === 0) await session.prepare();
     session.append(answer(`m${turn * 3 + 2}-x7lw2r`, `done ${turn}`));
   }
-  const between = (from: number, to: number) => compactedAt.filter((at) => at >= from && at <= to).length;
+  const between = (from: number, to: number) => editedAt.filter((at) => at >= from && at <= to).length;
   return { session, between };
 }
 
 describe("a long chat of short messages", () => {
-  it("is compacted as often as before, stores no more for it, and can be searched", async () => {
-    const { between, session } = await chat();
-    expect(between(151, 300)).toBeGreaterThan(10);
-    expect(between(751, 900)).toBeLessThanOrEqual(1.3 * between(151, 300));
-    const chars = session.toJSON().batches.map((batch) => JSON.stringify(batch).length);
-    expect(Math.max(...chars)).toBeLessThan(40_000);
-    const shown = session
-      .projection()
-      .flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")));
-    expect(shown.join("\n")).toMatch(
-      /\(\d{3} more messages of the user not shown; a search recalls what they say\)/,
-    );
-    expect(await session.recall({ search: "turn 123" })).toMatchObject({
-      status: "matches",
-      pieces: expect.arrayContaining([
-        expect.objectContaining({ handle: "m369-cqbo3b/0", lines: [{ line: 1, text: "turn 123" }] }),
-      ]),
-    });
-  });
+  it.each([
+    { how: "pruned, as by default", options: {} },
+    // By default pruning spares most compactions.
+    { how: "compacted", options: { prune: "off" } },
+  ] as const)(
+    "is $how as often as before, stores no more for it, and can be searched",
+    async ({ options }) => {
+      const { between, session } = await chat(options);
+      expect(between(151, 300)).toBeGreaterThan(10);
+      expect(between(451, 600)).toBeLessThanOrEqual(1.3 * between(151, 300));
+      const chars = session.toJSON().batches.map((batch) => JSON.stringify(batch).length);
+      expect(Math.max(...chars)).toBeLessThan(40_000);
+      const shown = session
+        .projection()
+        .flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")));
+      expect(shown.join("\n")).toMatch(
+        /\(\d{3} more messages of the user not shown; a search recalls what they say\)/,
+      );
+      expect(await session.recall({ search: "turn 123" })).toMatchObject({
+        status: "matches",
+        pieces: expect.arrayContaining([
+          expect.objectContaining({ handle: "m369-cqbo3b/0", lines: [{ line: 1, text: "turn 123" }] }),
+        ]),
+      });
+    },
+  );
 });

@@ -39,7 +39,8 @@ describe("an abort", () => {
   it("ends a request whose summary hangs, and leaves the conversation as it was", async () => {
     let isHanging = true;
     await start({ summarize: () => (isHanging ? { type: "stall" } : undefined) });
-    const { model, session } = carryover(provider.model("openai-compatible"), { limits });
+    // By default this conversation is pruned and nobody asks for a summary (summarizer.test.ts).
+    const { model, session } = carryover(provider.model("openai-compatible"), { limits, prune: "off" });
     const controller = new AbortController();
     const answer = generateText({ model, messages, tools: { read }, abortSignal: controller.signal });
     await untilRequested(1);

@@ -172,6 +172,8 @@ describe("for(id)", () => {
       for: forId,
     } = carryover(provider.model("openai-compatible"), {
       limits: { contextTokens: 20_000, outputTokens: 2_000 },
+      // Summaries are counted; by default this conversation is pruned instead (summarizer.test.ts).
+      prune: "off",
       onCompact: ({ state, id }) => void states.set(id, state),
       onUsage: (_, id) => void told.push(id),
     });

@@ -62,6 +62,8 @@ describe("a model by its name", () => {
     };
     const { model, session } = carryover(base, {
       limits: { contextTokens: 20_000, outputTokens: 2_000 },
+      // By default this conversation is pruned and needs no summary (summarizer.test.ts).
+      prune: "off",
       summarizer: "anthropic/claude-haiku-4-5",
     });
     const messages: ModelMessage[] = [

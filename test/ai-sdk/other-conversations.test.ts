@@ -1,7 +1,7 @@
 import { generateText, type ModelMessage, stepCountIs, tool } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { carryover, compact } from "../../src/ai-sdk.ts";
+import { type CarryoverOptions, carryover, compact } from "../../src/ai-sdk.ts";
 import type { SessionEvent } from "../../src/session/log.ts";
 import type { Reply } from "../rig/model-server/step.ts";
 import { longConversation } from "./harness/conversation.ts";
@@ -41,10 +41,14 @@ async function start(): Promise<void> {
 }
 
 /** A loop whose tool asks the same model for a title, and sends a sub-agent out. */
-async function loop(others: "none" | "title and sub-agent", searchChars = 400) {
+async function loop(
+  others: "none" | "title and sub-agent",
+  { searchChars = 400, ...options }: CarryoverOptions & { readonly searchChars?: number } = {},
+) {
   const events: SessionEvent[] = [];
   const { model, tools, session } = carryover(provider.model("openai-compatible"), {
     limits,
+    ...options,
     onEvent: (event) => void events.push(event),
   });
   const web = tool({
@@ -84,32 +88,40 @@ async function loop(others: "none" | "title and sub-agent", searchChars = 400) {
 }
 
 describe("a wrapped model that a title and a sub-agent use too", () => {
-  it("keeps its conversation as if they were not there, and sends them as they came", async () => {
-    await start();
-    const alone = await loop("none");
-    const steps = alone.session.ledger().map(({ step }) => step);
-    await provider.stop();
-    await start();
-    const { session, events } = await loop("title and sub-agent");
-    expect(session.ledger().map(({ step }) => step)).toEqual(steps);
-    expect(steps.filter((step) => step === "compact").length).toBeGreaterThan(1);
-    expect(provider.refusals()).toBe(0);
-    expect(provider.faults()).toEqual([]);
-    const told = events.filter((event) => event.type === "warning").map(({ code }) => code);
-    expect(told).toEqual(["other-conversation"]);
-    const titles = provider.server.requests.filter(({ body }) => JSON.stringify(body).includes(TITLE));
-    expect(titles).toHaveLength(STEPS / 4);
-    expect(titles[0]?.body.messages).toEqual([
-      { role: "system", content: TITLE },
-      { role: "user", content: "List every folder." },
-    ]);
-  });
+  it.each([
+    { how: "pruned, as by default", step: "prune", options: {} },
+    // By default pruning spares most compactions of such a loop.
+    { how: "summed up", step: "compact", options: { prune: "off" } },
+  ] as const)(
+    "keeps its conversation as if they were not there, and sends them as they came: $how",
+    async ({ step: expected, options }) => {
+      await start();
+      const alone = await loop("none", options);
+      const steps = alone.session.ledger().map(({ step }) => step);
+      await provider.stop();
+      await start();
+      const { session, events } = await loop("title and sub-agent", options);
+      expect(session.ledger().map(({ step }) => step)).toEqual(steps);
+      expect(steps.filter((step) => step === expected).length).toBeGreaterThan(1);
+      expect(provider.refusals()).toBe(0);
+      expect(provider.faults()).toEqual([]);
+      const told = events.filter((event) => event.type === "warning").map(({ code }) => code);
+      expect(told).toEqual(["other-conversation"]);
+      const titles = provider.server.requests.filter(({ body }) => JSON.stringify(body).includes(TITLE));
+      expect(titles).toHaveLength(STEPS / 4);
+      expect(titles[0]?.body.messages).toEqual([
+        { role: "system", content: TITLE },
+        { role: "user", content: "List every folder." },
+      ]);
+    },
+  );
 
   it("looks after a sub-agent that grows too long, in a session of its own", async () => {
     await start();
-    const { session } = await loop("title and sub-agent", 30_000);
+    const { session } = await loop("title and sub-agent", { searchChars: 30_000 });
     expect(provider.refusals()).toBe(0);
-    expect(session.ledger().filter(({ step }) => step === "compact").length).toBeGreaterThan(1);
+    expect(provider.faults()).toEqual([]);
+    expect(session.ledger().filter(({ step }) => step === "prune").length).toBeGreaterThan(1);
   });
 
   it("recovers a request of others that is refused", async () => {

@@ -58,8 +58,21 @@ const quoted = JSON.stringify(PLAN).slice(1, -1);
 describe("the option perTool, with the packages of the AI SDK", () => {
   // Set, because no tool is kept by default; the twin is the loop without it.
   it.each(PROVIDERS)("keeps an output word for word in every request: %s", async (name) => {
+    const { text, provider, sent, events } = await runLoop(name, {
+      perTool: { get_plan: { keep: "always" } },
+    });
+    expect(text).toBe("Done.");
+    expect(sent.every((body) => body.includes(quoted))).toBe(true);
+    expect(sent).toHaveLength(STEPS);
+    expect([provider.refusals(), provider.faults()]).toEqual([0, []]);
+    expect(events.filter((event) => event.type === "warning")).toEqual([]);
+  });
+
+  it.each(PROVIDERS)("keeps it through compactions: %s", async (name) => {
     const { text, provider, sent, compactions, events } = await runLoop(name, {
       perTool: { get_plan: { keep: "always" } },
+      // Pruning spares such a loop the compactions (above).
+      prune: "off",
     });
     expect(text).toBe("Done.");
     expect(compactions.length).toBeGreaterThan(3);

@@ -29,6 +29,12 @@ async function start(): Promise<void> {
   });
 }
 
+/** By default this history is pruned and fits; a summary, which is kept otherwise, comes only without that. */
+const WAYS = [
+  { how: "pruned, as by default", options: {}, step: "prune", asked: 0 },
+  { how: "summed up", options: { prune: "off" }, step: "compact", asked: 1 },
+] as const;
+
 /** One request of a server that forgets everything between two of them. */
 async function serve(messages: ModelMessage[], options: CarryoverOptions): Promise<ModelMessage[]> {
   const { model } = carryover(provider.model("openai-compatible"), { limits, ...options });
@@ -46,53 +52,66 @@ const next = (messages: ModelMessage[]): ModelMessage[] => [
 ];
 
 describe("what onCompact hands over", () => {
-  it("gives, with all messages, the same window in another process", async () => {
-    await start();
-    let saved = "";
-    const messages = await serve(history, {
-      onCompact: ({ state }) => {
-        saved = JSON.stringify(state);
-      },
-    });
-    const sent = lastMessages();
-    await serve(next(messages), { restore: JSON.parse(saved) });
-    expect(lastMessages().slice(0, sent.length)).toEqual(sent);
-    expect(summaries()).toBe(1);
-    expect(provider.faults()).toEqual([]);
-  });
+  it.each(WAYS)(
+    "gives, with all messages, the same window in another process: $how",
+    async ({ options, asked }) => {
+      await start();
+      let saved = "";
+      const messages = await serve(history, {
+        ...options,
+        onCompact: ({ state }) => {
+          saved = JSON.stringify(state);
+        },
+      });
+      const sent = lastMessages();
+      await serve(next(messages), { ...options, restore: JSON.parse(saved) });
+      expect(lastMessages().slice(0, sent.length)).toEqual(sent);
+      expect(summaries()).toBe(asked);
+      expect(provider.faults()).toEqual([]);
+    },
+  );
 
-  it("can be kept in place of all messages", async () => {
+  it.each(WAYS)("can be kept in place of all messages: $how", async ({ options, asked }) => {
     await start();
     let kept: readonly ModelMessage[] = [];
     await serve(history, {
+      ...options,
       onCompact({ messages }) {
         kept = messages;
       },
     });
     expect(JSON.stringify(kept).length).toBeLessThan(JSON.stringify(history).length / 2);
     const sent = lastMessages();
-    await serve(next([...(JSON.parse(JSON.stringify(kept)) as ModelMessage[])]), {});
+    await serve(next([...(JSON.parse(JSON.stringify(kept)) as ModelMessage[])]), options);
     expect(lastMessages().slice(0, sent.length)).toEqual(sent);
-    expect(summaries()).toBe(1);
+    expect(summaries()).toBe(asked);
     expect(provider.faults()).toEqual([]);
   });
 
-  it("is handed over only when something was edited, before the request is sent", async () => {
-    await start();
-    const handed: CompactedConversation[] = [];
-    const { model } = carryover(provider.model("openai-compatible"), {
-      limits,
-      async onCompact(changed) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        expect(provider.server.requests.filter(({ body }) => body.tools !== undefined)).toHaveLength(0);
-        handed.push(changed);
-      },
-    });
-    const first = await generateText({ model, messages: history, tools: { read } });
-    await generateText({ model, messages: next([...history, ...first.response.messages]), tools: { read } });
-    expect(handed).toHaveLength(1);
-    expect(handed[0]?.state.batches.map(({ step }) => step)).toEqual(["compact"]);
-  });
+  it.each(WAYS)(
+    "is handed over only when something was edited, before the request is sent: $how",
+    async ({ options, step }) => {
+      await start();
+      const handed: CompactedConversation[] = [];
+      const { model } = carryover(provider.model("openai-compatible"), {
+        limits,
+        ...options,
+        async onCompact(changed) {
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          expect(provider.server.requests.filter(({ body }) => body.tools !== undefined)).toHaveLength(0);
+          handed.push(changed);
+        },
+      });
+      const first = await generateText({ model, messages: history, tools: { read } });
+      await generateText({
+        model,
+        messages: next([...history, ...first.response.messages]),
+        tools: { read },
+      });
+      expect(handed).toHaveLength(1);
+      expect(handed[0]?.state.batches.map(({ step }) => step)).toEqual([step]);
+    },
+  );
 
   it("costs a warning and not the request when it cannot be kept", async () => {
     await start();
@@ -111,36 +130,44 @@ describe("what onCompact hands over", () => {
 });
 
 describe("persist", () => {
-  it("gives the same window in another process, from small values in any order", async () => {
-    await start();
-    const rows: PersistedDelta[] = [];
-    const persist: Persistence = {
-      load: async () => rows.toReversed(),
-      append: async (delta) => void rows.push(JSON.parse(JSON.stringify(delta))),
-    };
-    const messages = await serve(history, { persist });
-    const sent = lastMessages();
-    await serve(next(messages), { persist });
-    expect(lastMessages().slice(0, sent.length)).toEqual(sent);
-    expect(summaries()).toBe(1);
-    expect(rows.map(({ number, writer }) => [number, writer])).toEqual([[1, 1]]);
-  });
+  it.each(WAYS)(
+    "gives the same window in another process, from small values in any order: $how",
+    async ({ options, asked }) => {
+      await start();
+      const rows: PersistedDelta[] = [];
+      const persist: Persistence = {
+        load: async () => rows.toReversed(),
+        append: async (delta) => void rows.push(JSON.parse(JSON.stringify(delta))),
+      };
+      const messages = await serve(history, { ...options, persist });
+      const sent = lastMessages();
+      await serve(next(messages), { ...options, persist });
+      expect(lastMessages().slice(0, sent.length)).toEqual(sent);
+      expect(summaries()).toBe(asked);
+      expect(rows.map(({ number, writer }) => [number, writer])).toEqual([[1, 1]]);
+    },
+  );
 
-  it("goes on from a state that was kept by onCompact", async () => {
+  it.each(WAYS)("goes on from a state that was kept by onCompact: $how", async ({ options, asked }) => {
     await start();
     let state: unknown;
     const rows: PersistedDelta[] = [];
     const persist: Persistence = { load: () => rows, append: (delta) => void rows.push(delta) };
     const messages = await serve(history, {
+      ...options,
       onCompact(changed) {
         state = changed.state;
       },
     });
     const sent = lastMessages();
-    await serve(messages.slice(0, -1), { restore: JSON.parse(JSON.stringify(state)), persist });
-    await serve(next(messages), { persist });
+    await serve(messages.slice(0, -1), {
+      ...options,
+      restore: JSON.parse(JSON.stringify(state)),
+      persist,
+    });
+    await serve(next(messages), { ...options, persist });
     expect(lastMessages().slice(0, sent.length)).toEqual(sent);
-    expect(summaries()).toBe(1);
+    expect(summaries()).toBe(asked);
   });
 
   it.each([
@@ -180,15 +207,18 @@ describe("persist", () => {
 });
 
 describe("a store", () => {
-  it("is read at the first request, so that nothing is done twice", async () => {
-    await start();
-    const store = { journal: createMemoryJournal(), spills: createMemorySpillStore() };
-    const messages = await serve(history, { store });
-    const sent = lastMessages();
-    await serve(next(messages), { store });
-    expect(lastMessages().slice(0, sent.length)).toEqual(sent);
-    expect(summaries()).toBe(1);
-  });
+  it.each(WAYS)(
+    "is read at the first request, so that nothing is done twice: $how",
+    async ({ options, asked }) => {
+      await start();
+      const store = { journal: createMemoryJournal(), spills: createMemorySpillStore() };
+      const messages = await serve(history, { ...options, store });
+      const sent = lastMessages();
+      await serve(next(messages), { ...options, store });
+      expect(lastMessages().slice(0, sent.length)).toEqual(sent);
+      expect(summaries()).toBe(asked);
+    },
+  );
 
   it("is not needed: a state that makes no sense is a warning, and the session starts anew", async () => {
     await start();

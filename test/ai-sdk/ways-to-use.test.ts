@@ -88,7 +88,24 @@ describe("a loop stays within its window", () => {
       prepareStep,
     });
     expect(result.text).toBe("All listed.");
-    expect(session.ledger().some(({ step }) => step === "compact")).toBe(true);
+    expect(session.ledger().map(({ step }) => step)).toContain("prune");
+    expectWithinWindow();
+  });
+
+  it("with prepareStep, and summaries in place of pruning", async () => {
+    await start();
+    const base = provider.model("openai-chat");
+    // By default such a loop is pruned (above); a compaction of prepareStep is looked at.
+    const { prepareStep, tools, session } = carryover(base, { limits, prune: "off" });
+    const result = await generateText({
+      model: base,
+      tools: { list, ...tools },
+      prompt,
+      stopWhen,
+      prepareStep,
+    });
+    expect(result.text).toBe("All listed.");
+    expect(session.ledger().map(({ step }) => step)).toContain("compact");
     expectWithinWindow();
   });
 
@@ -169,9 +186,29 @@ describe("the recall tool", () => {
     else expect(notice).toContain(says);
   });
 
-  it("brings back what a compaction folded", async () => {
+  it("brings back what pruning took out, with default options", async () => {
     await start({ answer: () => ({ type: "answer", text: "Module 11." }) });
     const { model, tools, session } = carryover(provider.model("openai-compatible"), { limits });
+    const messages: ModelMessage[] = [
+      ...longConversation({ turns: 16, outputBytes: 6_000 }),
+      { role: "user", content: "And now?" },
+    ];
+    await generateText({ model, messages, tools: { read } });
+    expect(session.ledger().map(({ step }) => step)).toEqual(["prune"]);
+    const sent = JSON.stringify(provider.server.requests.at(-1)?.body);
+    const gone = outputLines(messages).find((line) => !sent.includes(JSON.stringify(line).slice(1, -1)));
+    expect(gone).toBeDefined();
+    const options = { toolCallId: "x", messages: [], context: undefined } as never;
+    expect(String(await tools.recall.execute?.({ search: gone ?? "" }, options))).toContain(gone);
+  });
+
+  it("brings back what a compaction folded", async () => {
+    await start({ answer: () => ({ type: "answer", text: "Module 11." }) });
+    const { model, tools, session } = carryover(provider.model("openai-compatible"), {
+      limits,
+      // By default this conversation is pruned and not folded.
+      prune: "off",
+    });
     const messages: ModelMessage[] = [
       ...longConversation({ turns: 16, outputBytes: 6_000 }),
       { role: "user", content: "And now?" },
@@ -185,11 +222,26 @@ describe("the recall tool", () => {
   });
 });
 
+/** The lines of all tool results, the oldest first. */
+function outputLines(messages: readonly ModelMessage[]): readonly string[] {
+  return messages
+    .flatMap(({ role, content }) => (role === "tool" ? content : []))
+    .flatMap((part) =>
+      part.type === "tool-result" && part.output.type === "text" ? [part.output.value] : [],
+    )
+    .flatMap((text) => text.split("\n").filter((line) => line.length > 20));
+}
+
 describe("pins", () => {
-  it("stay before the model whatever is compacted", async () => {
+  it.each([
+    { how: "pruned, as by default", options: {}, step: "prune" },
+    // By default pruning spares this conversation the compaction.
+    { how: "compacted", options: { prune: "off" }, step: "compact" },
+  ] as const)("stay before the model whatever is $how", async ({ options, step }) => {
     await start({ answer: () => ({ type: "answer", text: "Module 11." }) });
-    const { model } = carryover(provider.model("anthropic"), {
+    const { model, session } = carryover(provider.model("anthropic"), {
       limits,
+      ...options,
       pins: [{ text: "Never touch the migrations folder." }],
     });
     const messages: ModelMessage[] = [
@@ -199,7 +251,8 @@ describe("pins", () => {
     ];
     await generateText({ model, messages, tools: { read } });
     const last = JSON.stringify(provider.server.requests.at(-1)?.body);
-    expect(last).not.toContain("Module 3 is in order.");
+    expect(session.ledger().map((entry) => entry.step)).toEqual([step]);
+    if (step === "compact") expect(last).not.toContain("Module 3 is in order.");
     expect(last).toContain("Never touch the migrations folder.");
   });
 });

@@ -12,8 +12,8 @@ export function countRequest(body: unknown): number {
         visit(item);
       }
   };
-  const { messages, input, system, tools } = body as Record<string, unknown>;
-  visit([system, messages ?? input, tools]);
+  const { messages, input, contents, system, systemInstruction, tools } = body as Record<string, unknown>;
+  visit([system ?? systemInstruction, messages ?? input ?? contents, tools]);
   return tokens;
 }
 

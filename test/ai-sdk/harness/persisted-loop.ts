@@ -1,4 +1,4 @@
-import { carryover } from "../../../src/ai-sdk.ts";
+import { type CarryoverOptions, carryover } from "../../../src/ai-sdk.ts";
 import { aiSdk } from "../../../src/formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkMessage, AiSdkWire } from "../../../src/formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { PersistedDelta } from "../../../src/session/persist.ts";
@@ -11,7 +11,8 @@ export interface PersistedLoop {
   readonly rows: readonly PersistedDelta[];
   readonly mostRows: number;
   readonly historyBytes: number;
-  /** The state at its largest, and at the end. */
+  /** The state at its largest, in the first half of the steps, in all of them, and at the end. */
+  readonly halfMostStateBytes: number;
   readonly mostStateBytes: number;
   readonly stateBytes: number;
   readonly writtenBytes: number;
@@ -22,10 +23,13 @@ export interface PersistedLoop {
   readonly sent: AiSdkWire;
 }
 
-/** Runs an agent loop through the middleware, with default options and a model that is asked in this process. */
-export async function runPersistedLoop({ steps, ...range }: LoopSize): Promise<PersistedLoop> {
+/** Runs an agent loop through the middleware, with a model that is asked in this process. */
+export async function runPersistedLoop(
+  { steps, ...range }: LoopSize,
+  options: CarryoverOptions = {},
+): Promise<PersistedLoop> {
   let rows: PersistedDelta[] = [];
-  const most = { rows: 0, state: 0 };
+  const most = { rows: 0, state: 0, halfState: 0 };
   let writtenBytes = 0;
   let writes = 0;
   let sent: AiSdkWire = [];
@@ -36,6 +40,7 @@ export async function runPersistedLoop({ steps, ...range }: LoopSize): Promise<P
   });
   const { model, session } = carryover(base, {
     limits: LOOP_LIMITS,
+    ...options,
     persist: {
       load: () => rows,
       append(delta) {
@@ -49,12 +54,15 @@ export async function runPersistedLoop({ steps, ...range }: LoopSize): Promise<P
     },
   });
   const messages = loopMessages(steps, range);
-  for (let step = 0; step <= steps; step++)
+  for (let step = 0; step <= steps; step++) {
     await model.doGenerate({ prompt: messages.slice(0, 2 + 2 * step), tools: LOOP_TOOLS });
+    if (step <= steps / 2) most.halfState = most.state;
+  }
   return {
     rows,
     mostRows: most.rows,
     historyBytes: Buffer.byteLength(JSON.stringify(messages)),
+    halfMostStateBytes: most.halfState,
     mostStateBytes: most.state,
     stateBytes: Buffer.byteLength(JSON.stringify(session)),
     writtenBytes,

@@ -1,4 +1,5 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { findAnthropicFaults } from "../../../src/formats/wires/anthropic/find-faults.ts";
@@ -13,7 +14,7 @@ import { toolText } from "./tool-texts.ts";
 
 /** The ways to a model that are tested. */
 export const PROVIDERS = ["openai-compatible", "anthropic", "openai-responses", "openai-chat"] as const;
-export type ProviderName = (typeof PROVIDERS)[number];
+export type ProviderName = (typeof PROVIDERS)[number] | "gemini";
 
 /** A model behind real HTTP that has a window, as real ones do, and a script for what it says. */
 export interface ScriptedProvider {
@@ -83,6 +84,7 @@ export async function startScriptedProvider(
     anthropic: () => createAnthropic(settings)("claude-sonnet-4-5"),
     "openai-responses": () => createOpenAI(settings).responses("gpt-5"),
     "openai-chat": () => createOpenAI(settings).chat("gpt-5"),
+    gemini: () => createGoogleGenerativeAI(settings)("gemini-2.5-pro"),
   } as const satisfies Record<ProviderName, unknown>;
   return {
     server,
