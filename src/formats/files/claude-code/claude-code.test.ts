@@ -4,6 +4,7 @@ import { deepFreeze, notate } from "../../../../test/rig/notation.ts";
 import { filterCompacted } from "../../../stages/boundary.ts";
 import { asObject, type UnknownObject } from "../../../text/json.ts";
 import type { Edit } from "../../../transcript/edit.ts";
+import { readTranscript } from "../../read-transcript.ts";
 import { claudeCode } from "./claude-code.ts";
 
 function recorded(name: string): readonly UnknownObject[] {
@@ -53,6 +54,15 @@ describe("reading", () => {
     expect(notate(filterCompacted(claudeCode.decode(recorded("compaction"))))).toBe(
       "m s:125 a(Bash:9) a:15 u:7",
     );
+  });
+
+  it("gives the tail that the newest compaction kept, behind its summary", () => {
+    const transcript = claudeCode.decode(recorded("requests"));
+    expect(notate(transcript)).toBe("u:19 a(Bash:220) a:17 u:14 a:6 m s:58 u:12 a:6");
+    expect(notate(filterCompacted(transcript))).toBe("m s:58 u:14 a:6 u:12 a:6");
+    expect(transcript.map(({ usage }) => usage?.inputTokens)).toEqual([
+      ...[undefined, 10, 12, undefined, 14, undefined, undefined, undefined, 16],
+    ]);
   });
 
   it("goes on with the line before where a parent is not in the file", () => {
@@ -113,6 +123,21 @@ describe("an answer whose lines hang beside each other", () => {
   });
 });
 
+it("keeps a result that stands before its call when only live lines are kept", async () => {
+  const call = { id: "answer", role: "assistant", content: [{ type: "tool_use", id: "t", name: "Read" }] };
+  const result = { content: [{ type: "tool_result", tool_use_id: "t", content: "read" }] };
+  const lines = [
+    line("u1", null, { content: "go" }),
+    line("r", "a1", result),
+    line("a1", "u1", call),
+    { type: "attachment", uuid: "x", parentUuid: "r", sessionId: "s" },
+    line("a2", "x", said("next", "last")),
+  ];
+  const bytes = Buffer.from(lines.map((each) => `${JSON.stringify(each)}\n`).join(""));
+  const { transcript } = await readTranscript(bytes, { keep: "live" });
+  expect(notate(transcript)).toBe("u:2 a(Read:4) a:4");
+});
+
 describe("writing", () => {
   it("keeps the chain of parents whole around lines that leave", () => {
     const wire = recorded("session");
@@ -151,6 +176,16 @@ describe("writing", () => {
     const edited = claudeCode.apply(wire, ids.slice(2).map(hide), { at: 1 });
     expect(notate(claudeCode.decode(edited))).toBe("u:17 a:14");
     expect(edited).toHaveLength(wire.length - 2);
+  });
+
+  it("leaves records of requests out as soon as anything is edited: they hold every message again", () => {
+    const wire = recorded("requests");
+    const types = (lines: readonly unknown[]) => lines.map((line) => `${asObject(line).type}`);
+    expect(types(wire).filter((type) => type.startsWith("api-request"))).toHaveLength(4);
+    const edited = claudeCode.apply(wire, [hide("msg_2")], { at: 1 });
+    expect(types(edited).filter((type) => type.startsWith("api-request"))).toEqual([]);
+    expect(types(edited)).toContain("cost-state");
+    expect(claudeCode.apply(wire, [], { at: 1 })).toBe(wire);
   });
 
   it("writes a compaction as the agent does", () => {

@@ -10,11 +10,11 @@ import {
   type PlacedLine,
   type ResultPiece,
 } from "../../lines/line-format.ts";
-import { noteOfMessage, visibleMessage, withNote } from "../../lines/line-note.ts";
+import { noteOfMessage, partNote, readNote, visibleMessage, withNote } from "../../lines/line-note.ts";
 import { relink } from "../../lines/line-tree.ts";
 import { resultPart, resultPieces, writeContent } from "../../lines/pieces.ts";
 import { anthropicAdapter } from "../../wires/anthropic/anthropic.ts";
-import { liveLines, readLines, readNode } from "./read-lines.ts";
+import { liveLines, readLines, readNode, tailHead } from "./read-lines.ts";
 
 /** The lines of a Claude Code session file, each parsed. Lines and fields that are not understood are kept as they are. */
 export type ClaudeCodeWire = readonly unknown[];
@@ -92,9 +92,13 @@ function answerLines(results: readonly ResultPiece[], context: CreateContext): r
   }));
 }
 
-/** The lines with a complete chain of parents. */
-function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly unknown[] {
+/** The lines with a complete chain of parents, without records of what was sent: they repeat what an edit has changed. */
+function closeLines(lines: readonly unknown[], all: readonly PlacedLine[]): readonly unknown[] {
   const isSubAgent = isOfSubAgent(lines);
+  const placed = withTails(
+    lines,
+    all.filter(({ line }) => !isRequestRecord(line)),
+  );
   const linked = relink({
     lines,
     placed,
@@ -112,6 +116,29 @@ function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): r
   return !isSubAgent && isOfSubAgent(linked)
     ? linked.filter((line) => asObject(line).isSidechain !== true)
     : linked;
+}
+
+/** True for `api-request` and what belongs to it: the requests of the session, in which every message stands again. */
+function isRequestRecord(line: unknown): boolean {
+  return asString(asObject(line).type)?.startsWith("api-request") === true;
+}
+
+/** A compaction whose tail has lost its first message notes which one that was. */
+function withTails(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly PlacedLine[] {
+  const left = new Set(placed.map(({ line }) => asObject(line).uuid));
+  const hasLost = ({ line }: PlacedLine): boolean => {
+    const head = tailHead(asObject(line));
+    return head !== undefined && !left.has(head);
+  };
+  if (!placed.some(hasLost)) return placed;
+  const readings = readLines(lines);
+  return placed.map((each) => {
+    const piece = hasLost(each) ? readings[each.origin]?.[0]?.pieces[0] : undefined;
+    if (piece?.half !== "whole" || piece.part.type !== "compaction") return each;
+    const note = readNote(each.line);
+    const parts = { ...note?.parts, "0/0": { ...partNote(piece.part), ...note?.parts?.["0/0"] } };
+    return { ...each, line: withNote(asObject(each.line), { ...note, parts }) };
+  });
 }
 
 /** The fields that every line has, copied from the newest line. */

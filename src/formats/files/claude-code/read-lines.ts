@@ -1,4 +1,5 @@
 import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import type { CompactionPart } from "../../../transcript/part.ts";
 import { createOpenCalls, readUsage, type UsageNames } from "../../blocks/message-head.ts";
 import {
   type LinePiece,
@@ -18,24 +19,35 @@ import { readAnthropicMessage } from "../../wires/anthropic/read-message.ts";
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
   const isLive = liveLines(lines);
   const keyById = new Map<string, string>();
+  const tails = tailKeys(lines);
   return lines.map((line, index) => {
     const uuid = asString(asObject(line).uuid) ?? "";
     const repeated = keyById.get(uuid);
     if (repeated !== undefined) return [{ key: repeated, head: { role: "user" }, pieces: [], repeats: true }];
-    const reading = isLive[index] ? readLine(asObject(line), index) : undefined;
+    const reading = isLive[index] ? readLine(asObject(line), index, tails) : undefined;
     if (reading === undefined) return NO_READINGS;
     if (uuid !== "") keyById.set(uuid, reading.key);
     return [reading];
   });
 }
 
-function readLine(line: UnknownObject, index: number): LineReading | undefined {
+function readLine(
+  line: UnknownObject,
+  index: number,
+  tails: ReadonlyMap<string, string>,
+): LineReading | undefined {
   const key = asString(line.uuid) ?? `line-${index + 1}`;
   const message = asObject(line.message);
   const createdAt = timeOf(line.timestamp);
   if (line.type === "system" && line.subtype === "compact_boundary") {
     const trigger = asObject(line.compactMetadata).trigger === "manual" ? "manual" : "auto";
-    return { key, head: userHead(createdAt), pieces: [wholePiece({ type: "compaction", trigger })] };
+    const tailStartId = tails.get(tailHead(line) ?? "");
+    const marker: CompactionPart = {
+      type: "compaction",
+      trigger,
+      ...(tailStartId !== undefined && { tailStartId }),
+    };
+    return { key, head: userHead(createdAt), pieces: [wholePiece(marker)] };
   }
   if (line.type === "assistant" && message.content !== undefined) {
     // Errors of the connection are shown to the user and never sent.
@@ -52,6 +64,23 @@ function readLine(line: UnknownObject, index: number): LineReading | undefined {
     return { key, head: summaryHead(createdAt), pieces: pieces.map(asSynthetic) };
   }
   return { key, head: userHead(createdAt), pieces: line.isMeta === true ? pieces.map(asSynthetic) : pieces };
+}
+
+/** The first line of what a compaction keeps word for word behind its summary. It stays where it was in the file. */
+export function tailHead(boundary: UnknownObject): string | undefined {
+  return asString(asObject(asObject(boundary.compactMetadata).preservedSegment).headUuid);
+}
+
+/** By the first lines of such tails: the messages that they are of. */
+function tailKeys(lines: readonly unknown[]): ReadonlyMap<string, string> {
+  const heads = new Set(lines.flatMap((line) => tailHead(asObject(line)) ?? []));
+  if (heads.size === 0) return new Map();
+  return new Map(
+    lines.map(asObject).flatMap(({ uuid, type, message }) => {
+      if (typeof uuid !== "string" || !heads.has(uuid)) return [];
+      return [[uuid, (type === "assistant" && asString(asObject(message).id)) || uuid] as const];
+    }),
+  );
 }
 
 function assistantHead(message: UnknownObject, createdAt: number | undefined): MessageHead {
@@ -157,15 +186,17 @@ function liveNodes(nodes: readonly LineNode[]): readonly boolean[] {
   });
   const answered = answeredCalls(nodes.filter((_, index) => complete[index]));
   const unanswered = createOpenCalls<string>();
-  return nodes.map((node, index) => {
-    const { messageId, callIds, resultIds } = node;
-    if (complete[index]) {
-      for (const [place, id] of callIds.entries())
-        if (!answered.get(node)?.has(place)) unanswered.add(id, messageId, id);
-      return true;
-    }
-    return mayCount(node) && resultIds.filter((id) => unanswered.take(id) !== undefined).length > 0;
+  const answers = (node: LineNode): boolean =>
+    mayCount(node) && node.resultIds.filter((id) => unanswered.take(id) !== undefined).length > 0;
+  const isCounted = nodes.map((node, index) => {
+    const { messageId, callIds } = node;
+    if (!complete[index]) return answers(node);
+    for (const [place, id] of callIds.entries())
+      if (!answered.get(node)?.has(place)) unanswered.add(id, messageId, id);
+    return true;
   });
+  // A result may stand before its call: both are written at the same moment.
+  return nodes.map((node, index) => isCounted[index] === true || answers(node));
 }
 
 /** By their place in the line: the calls that have a result among some lines. */
