@@ -1,5 +1,6 @@
 import { withVendor } from "./match-token.ts";
 import {
+  isGeneratedPassword,
   isSecretValue,
   type SecretKind,
   type SecretSpan,
@@ -20,7 +21,7 @@ export function matchAssignment(text: string, separatorIndex: number): SecretSpa
   const index = skipToValue(text, separatorIndex);
   if (kind === undefined) return SEED_NAME.test(name.text) ? matchSeedPhrase(text, index) : undefined;
 
-  const value = valueAt(text, { index, place: placeOf(text, { name, index }) });
+  const value = valueAt(text, { index, place: placeOf(text, { name, index }), kind });
   if (value === undefined) return undefined;
   // Test reports are full of "PASS: name".
   if (/^P(?:ass|ASS)$/.test(name.text) && value.form !== "quoted") return undefined;
@@ -129,11 +130,17 @@ function nameBefore(text: string, separatorIndex: number): FoundName | undefined
   if (!MAYBE_SECRET_NAME.test(word)) return undefined;
   const separator = text.charAt(separatorIndex);
   // Between two colons a word is part of a path such as a cloud resource name.
-  if (separator === ":" && text.charAt(startIndex - 1) === ":") return undefined;
+  if (separator === ":" && text.charAt(startIndex - 1) === ":" && !isLineOfFile(text, startIndex))
+    return undefined;
   if (TYPE_WORD.test(word)) return typedName(text, startIndex);
   if (word.toLowerCase() === "value") return pairedName(text, startIndex);
   const isTight = separator === "=" && endIndex === separatorIndex;
   return isTight ? { text: word, startIndex } : spacedName(text, { text: word, startIndex });
+}
+
+// "file.env:3:x-api-key: …" is a line that a search has found.
+function isLineOfFile(text: string, nameIndex: number): boolean {
+  return /(?:^|[\s:])\d{1,6}:$/.test(text.slice(Math.max(0, nameIndex - 8), nameIndex));
 }
 
 /** Where the name before a separator ends: blanks, quotes and closing marks between them are skipped. */
@@ -168,7 +175,7 @@ const MAX_GAP_CHARS = 40;
 const MAYBE_SECRET_NAME =
   /pass|pwd|secret|token|key|auth|cred|bearer|psk|pw|pat|sen|kennw|wachtw|value|str|text|any|code|sig|sess|sid|mnemonic|phrase|words/i;
 const TYPE_WORD = /^(?:string|str|text|any)$/i;
-const SPACED_NOUN = /^(?:key|token|password|secret)$/i;
+const SPACED_NOUN = /^(?:key|token|password|secret|pw)$/i;
 
 // "const apiKey: string = …" names its type last.
 function typedName(text: string, typeIndex: number): FoundName | undefined {
@@ -202,13 +209,15 @@ export type ValuePlace = "settings-line" | "parameter" | "spaced" | "tight";
 interface ValueStart {
   readonly index: number;
   readonly place: ValuePlace;
+  readonly kind?: SecretKind;
 }
 
 /** Reads the value that begins there: in quotes (escaped ones too), or up to where its place ends it. */
-export function valueAt(text: string, { index, place }: ValueStart): FoundValue | undefined {
+export function valueAt(text: string, { index, place, kind }: ValueStart): FoundValue | undefined {
   const ahead = text.slice(index, index + MAX_VALUE_CHARS);
   const opening = OPENING_QUOTE.exec(ahead);
-  const value = opening === null ? bareValue(ahead, place) : quotedValue(ahead, opening);
+  const bare = () => (kind === "password" ? barePassword(ahead) : undefined) ?? bareValue(ahead, place);
+  const value = opening === null ? bare() : quotedValue(ahead, opening);
   if (value === undefined) return undefined;
   return { ...value, startIndex: index + value.startIndex, endIndex: index + value.endIndex };
 }
@@ -233,6 +242,24 @@ function bareValue(ahead: string, place: ValuePlace): FoundValue | undefined {
   const isClean = place === "parameter" || next === "" || /[\s"'`<\\]/.test(next);
   return { startIndex: 0, endIndex: whole.replace(/[.,:]+$/, "").length, form: isClean ? "line" : "loose" };
 }
+
+/** A password without quotes may hold any character: it ends at a blank, a quote, a tag or the next name. */
+function barePassword(ahead: string): FoundValue | undefined {
+  const whole = BARE_PASSWORD.exec(ahead.slice(0, MAX_PASSWORD_CHARS))?.[0] ?? "";
+  if (!/[^\w.+/~!@%^*?$-]/.test(whole) || !/[A-Z\d]/.test(whole)) return undefined;
+  let value = whole;
+  for (;;) {
+    const opening = "([{".charAt(")]}".indexOf(value.slice(-1)));
+    if (!".,:;".includes(value.slice(-1)) && (opening === "" || value.includes(opening))) break;
+    value = value.slice(0, -1);
+  }
+  return isGeneratedPassword(value, "line")
+    ? { startIndex: 0, endIndex: value.length, form: "line" }
+    : undefined;
+}
+
+const MAX_PASSWORD_CHARS = 128;
+const BARE_PASSWORD = /^(?:[^\s"'`\\<&;,]+|<(?!\/|!|[a-zA-Z]{1,10}[\s/>])|[&;,](?![\w .-]{1,40}[=:]|\s|$))+/;
 
 function quotedValue(ahead: string, opening: RegExpExecArray): FoundValue | undefined {
   const startIndex = opening[0].length;

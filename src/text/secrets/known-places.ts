@@ -68,7 +68,7 @@ function matchOption(text: string, word: TextSpan): SecretSpan | undefined {
   const isPassword = /^-[pPaw]$/.test(option) && followsPasswordCommand(text, word.startIndex);
   const kind = isPassword ? "password" : secretKindOf(option);
   if (kind === undefined || text.charAt(index) === "-") return undefined;
-  const value = valueAt(text, { index, place: "spaced" });
+  const value = valueAt(text, { index, place: "spaced", kind });
   return value && secretOfKind(text, { ...value, kind });
 }
 
@@ -179,6 +179,49 @@ export function matchPasswordLine(text: string, colonIndex: number): SecretSpan 
 const PASSWORD_HASH = /\$(?:apr1|[1567y]|2[abxy]|argon2\w{1,2})\$[\w./$=,+-]{20,200}/y;
 const PASSWORD_LINE =
   /:(?:\d{2,5}|\*):(?:\*|[A-Za-z_][\w.-]{0,62}):[A-Za-z_][\w.-]{0,62}:([^\s:"']{6,100})(?=\s|$)/y;
+
+/** Finds the password of an Oracle address such as "jdbc:oracle:thin:scott/…@host", from the colon before "thin". */
+export function matchOraclePassword(text: string, colonIndex: number): SecretSpan | undefined {
+  if (!text.startsWith(":thin:", colonIndex)) return undefined;
+  const ahead = text.slice(colonIndex, colonIndex + MAX_AUTHORITY_CHARS);
+  const [whole = "", password = ""] =
+    /^:thin:[\w.$#"-]{1,60}\/([^\s@"'\\]{4,100}|"[^"\n]{4,100}")@/.exec(ahead) ?? [];
+  if (password === "" || isPlaceholder(password) || isStockPassword(password)) return undefined;
+  const endIndex = colonIndex + whole.length - 1;
+  return { startIndex: endIndex - password.length, endIndex, type: "password" };
+}
+
+/** Finds a private member of a JSON web key, from the colon behind its name. */
+export function matchKeyMember(text: string, colonIndex: number): SecretSpan | undefined {
+  const quote = text.charCodeAt(colonIndex - 1);
+  if (quote !== DOUBLE_QUOTE && quote !== SINGLE_QUOTE) return undefined;
+  if (!/["'](?:[dkpq]|d[pq]|qi)\\*["']$/.test(text.slice(Math.max(0, colonIndex - 8), colonIndex)))
+    return undefined;
+  const ahead = text.slice(colonIndex, colonIndex + MAX_KEY_CHARS);
+  const [whole, value = ""] = /^:\s*\\*["']([\w-]{16,})/.exec(ahead) ?? [];
+  if (whole === undefined || !isGenerated(value, 4)) return undefined;
+  if (!text.slice(Math.max(0, colonIndex - MAX_KEY_CHARS), colonIndex + MAX_KEY_CHARS).includes("kty"))
+    return undefined;
+  const endIndex = colonIndex + whole.length;
+  return { startIndex: endIndex - value.length, endIndex, type: "private-key" };
+}
+
+/** Finds a key written as the list of its 64 bytes, from the opening bracket. */
+export function matchKeyBytes(text: string, bracketIndex: number): SecretSpan | undefined {
+  if (text.charCodeAt(bracketIndex + 1) > NINE) return undefined;
+  KEY_BYTES.lastIndex = bracketIndex;
+  const list = KEY_BYTES.exec(text)?.[0];
+  const bytes = new Set(list?.match(/\d+/g)?.map(Number));
+  // Tables of constants hold small or few numbers.
+  const largest = Math.max(...bytes);
+  if (list === undefined || bytes.size < 40 || largest < 192 || largest > 255) return undefined;
+  return { startIndex: bracketIndex + 1, endIndex: bracketIndex + list.length - 1, type: "private-key" };
+}
+
+const SINGLE_QUOTE = "'".charCodeAt(0);
+const MAX_KEY_CHARS = 2_048;
+const NINE = "9".charCodeAt(0);
+const KEY_BYTES = /\[\s*(?:\d{1,3}\s*,\s*){63}\d{1,3}\s*\]/y;
 
 /** Finds the secret of a URL from its "://": a password or token before the host, or a webhook. */
 export function matchUrlSecret(text: string, colonIndex: number): SecretSpan | undefined {

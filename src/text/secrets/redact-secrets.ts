@@ -6,20 +6,17 @@ import {
   matchAfterWord,
   matchCookie,
   matchGluedPassword,
+  matchKeyBytes,
+  matchKeyMember,
+  matchOraclePassword,
   matchPasswordHash,
   matchPasswordLine,
   matchUrlSecret,
   opaqueFieldEnd,
 } from "./known-places.ts";
-import {
-  MIN_TOKEN_CHARS,
-  matchKeyLines,
-  matchMarkedToken,
-  matchPrivateKeyBlock,
-  matchPrivateKeyTail,
-  matchRunToken,
-  matchVendorToken,
-} from "./match-token.ts";
+import { MIN_TOKEN_CHARS, matchMarkedToken, matchRunToken, matchVendorToken } from "./match-token.ts";
+import { findEscaped, matchWrapped } from "./other-writing.ts";
+import { keyMarkOf, matchKeyLines, matchPrivateKey } from "./private-key.ts";
 import { decodeBase64Text, type SecretSpan, sliceSpan, type TextSpan } from "./secret-value.ts";
 import { BASE64, DIGITS, DOTTED } from "./token-formats.ts";
 
@@ -115,12 +112,18 @@ function findByRule(text: string, { type, pattern }: SecretRule): readonly Secre
   return spans;
 }
 
-/** Finds every secret of a text in one pass, in order and without overlap. */
+/** Finds secrets of a text in order and without overlap: those in escapes, or when there are none all others. */
 function findSecrets(text: string): readonly SecretSpan[] {
-  return scan(text, "and base64");
+  const escaped = findEscaped(text, scanPlain).filter((span) => !touchesPlaceholder(text, span));
+  return escaped.length > 0 ? escaped : scan(text, "and other writing");
 }
 
-type Depth = "plain" | "and base64";
+/** Plain text, or also what is in base64 or broken over two lines. */
+type Depth = "plain" | "and other writing";
+
+function scanPlain(text: string): readonly SecretSpan[] {
+  return scan(text, "plain");
+}
 
 function scan(text: string, depth: Depth): readonly SecretSpan[] {
   const spans: SecretSpan[] = [];
@@ -138,14 +141,10 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
         // After a find inside a long run its end is known already.
         if (index >= runEnd) runEnd = DOTTED.endOfRun(text, index);
         nextIndex = runEnd;
-        if (text.startsWith("----", index))
-          span =
-            matchPrivateKeyBlock(text, index) ??
-            matchPrivateKeyTail(text, { endLineIndex: index, limitIndex: doneIndex });
-        else {
-          const run = { startIndex: index, endIndex: runEnd };
-          span = matchRun(text, run) ?? (depth === "plain" ? undefined : matchEncoded(text, run));
-        }
+        const run = { startIndex: index, endIndex: runEnd };
+        const markIndex = keyMarkOf(text, run);
+        if (markIndex !== undefined) span = matchPrivateKey(text, { markIndex, limitIndex: doneIndex });
+        else span = matchRun(text, run) ?? (depth === "plain" ? undefined : matchEncoded(text, run));
         break;
       }
       case COLON: {
@@ -177,6 +176,16 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
       case OPENING_BRACKET:
         PLACEHOLDER.lastIndex = index;
         nextIndex = index + (PLACEHOLDER.exec(text)?.[0].length ?? 1);
+        if (nextIndex === index + 1) span = matchKeyBytes(text, index);
+        break;
+      case LINE_BREAK:
+        if (depth === "plain") break;
+        span = matchWrapped(text, index, scanPlain);
+        // The part before the break may have been found already.
+        if (span !== undefined && span.startIndex <= (spans.at(-1)?.startIndex ?? -1)) {
+          spans.pop();
+          doneIndex = spans.at(-1)?.endIndex ?? 0;
+        }
         break;
     }
     const isNew = span !== undefined && span.startIndex >= doneIndex && span.endIndex > index;
@@ -200,6 +209,7 @@ const BAR = 6;
 const ARGUMENT = 7;
 const CLOSING_ANGLE = 8;
 const OPENING_BRACKET = 9;
+const LINE_BREAK = 10;
 
 const ROLE_OF: Readonly<Record<string, number>> = {
   ":": COLON,
@@ -211,6 +221,7 @@ const ROLE_OF: Readonly<Record<string, number>> = {
   ",": ARGUMENT,
   ">": CLOSING_ANGLE,
   "[": OPENING_BRACKET,
+  "\n": LINE_BREAK,
 };
 const ROLES = new Uint8Array(128).map((_, code) =>
   DOTTED.has(code) ? RUN : (ROLE_OF[String.fromCharCode(code)] ?? NONE),
@@ -236,6 +247,8 @@ function matchColon(text: string, index: number): SecretSpan | undefined {
     matchUrlSecret(text, index) ??
     matchMarkedToken(text, index) ??
     matchPasswordLine(text, index) ??
+    matchOraclePassword(text, index) ??
+    matchKeyMember(text, index) ??
     matchAssignment(text, index)
   );
 }
@@ -251,7 +264,7 @@ function matchEncoded(text: string, { startIndex, endIndex }: TextSpan): SecretS
   const ahead = text.slice(startIndex, startIndex + MAX_ENCODED_CHARS);
   const encoded = ahead.slice(0, BASE64.endOfRun(ahead, 0));
   const decoded = encoded.length < MIN_ENCODED_CHARS ? undefined : decodeBase64Text(encoded);
-  if (decoded === undefined || scan(decoded, "plain").length === 0) return undefined;
+  if (decoded === undefined || scanPlain(decoded).length === 0) return undefined;
   return { startIndex, endIndex: startIndex + encoded.length, type: "encoded-secret" };
 }
 

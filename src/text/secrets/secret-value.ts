@@ -24,6 +24,8 @@ export function isSecretValue(
 ): boolean {
   if (value.length > MAX_SECRET_CHARS || isPlaceholder(value) || isPath(value) || isAddress(value))
     return false;
+  // A sentence in a script without blanks between its words.
+  if (/[^\0-\u024f]{4}/.test(value)) return false;
   if (kind === "password") return isPasswordValue(value, form);
   const minChars = kind === "secret" ? 10 : 12;
   return value.length >= minChars && !/[\s(]/.test(value) && isGenerated(value, form === "loose" ? 6 : 4);
@@ -46,10 +48,16 @@ const ONE_CASE_MARGIN = 8;
 function isPasswordValue(value: string, form: ValueForm): boolean {
   if (form === "quoted" && APP_PASSWORD.test(value)) return true;
   if (value.length < 6 || /\s/.test(value) || isStockPassword(value)) return false;
-  if (PASSWORD_HASH.test(value) || (value.length >= 10 && isGenerated(value, 6))) return true;
+  if (PASSWORD_HASH.test(value) || isGeneratedPassword(value, form)) return true;
   if (form === "loose" || !/[a-z]/i.test(value) || isReference(value)) return false;
   if (/\d/.test(value) || /[!@#$%^&*+=?~|].*[^!?]/.test(value)) return true;
   return form === "line" && /^[a-z]{14,}$/.test(value);
+}
+
+/** True for a password that a machine made; where it is not among code or prose, letters of both cases and digits tell more. */
+export function isGeneratedPassword(value: string, form: ValueForm): boolean {
+  const isMixed = form !== "loose" && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
+  return value.length >= 10 && isGenerated(value, isMixed ? 2 : 6);
 }
 
 // What mail providers hand out for programs: four groups of four letters.

@@ -33,6 +33,7 @@ export const DOTTED: Alphabet = createAlphabet("A-Za-z0-9_.-");
 const PADDED: Alphabet = createAlphabet("A-Za-z0-9_.=-");
 export const BASE64: Alphabet = createAlphabet("A-Za-z0-9+/=");
 const ANY_BASE64: Alphabet = createAlphabet("A-Za-z0-9_+/=-");
+const URL_ENCODED: Alphabet = createAlphabet("A-Za-z0-9_%+/=-");
 export const HEADER_TOKEN: Alphabet = createAlphabet("A-Za-z0-9_.+/=~-");
 
 /**
@@ -181,7 +182,8 @@ export const PREFIX_FORMATS: readonly PrefixFormat[] = [
   ["cognition-key", 40, "cog_"],
   ["aws-bedrock-key", 40, "ABSKQmVkcm9ja0FQSUtleS", ANY_BASE64],
   // Of chat, mail, payment, monitoring and office services.
-  ["slack-token", 10, "xoxb- xoxp- xoxa- xoxr- xoxo- xoxs- xoxc- xoxd- xoxe-"],
+  ["slack-token", 10, "xoxb- xoxp- xoxa- xoxr- xoxo- xoxs- xoxc- xoxe-"],
+  ["slack-token", 10, "xoxd-", URL_ENCODED],
   ["slack-token", 20, "xoxe.xoxb- xoxe.xoxp-"],
   ["slack-token", 16, "xapp-"],
   ["stripe-key", 10, "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_"],
