@@ -1,4 +1,5 @@
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { buildAgents } from "./build-agents.mjs";
 import { buildPage } from "./build-page.mjs";
 import { bundle } from "./bundle.mjs";
 import { root, run } from "./run.mjs";
@@ -31,6 +32,9 @@ for (const [part, calls] of Object.entries(parts)) {
     `declare const plugin: { readonly id: string;${members.join("")} };\nexport default plugin;\n`,
   );
 }
+
+// The plugin folder of agents that run hooks: what is loaded at every moment, and what only where there is something to do.
+await buildAgents();
 
 // What `carryover inspect` shows in a browser.
 await buildPage();

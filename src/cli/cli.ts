@@ -8,6 +8,7 @@ import { forkCommand } from "./fork.ts";
 import { forksCommand } from "./forks.ts";
 import { handoffCommand } from "./handoff/handoff.ts";
 import { inspectCommand } from "./inspect/inspect.ts";
+import { installCommand, uninstallCommand } from "./install/install.ts";
 import { purgeCommand } from "./purge/purge.ts";
 import { statsCommand } from "./stats.ts";
 import { CliError, EXIT_CODES, findArgumentProblems } from "./terminal/cli-error.ts";
@@ -54,6 +55,8 @@ const COMMANDS: ReadonlyMap<string, () => Command> = new Map([
   ["eval", evalCommand],
   ["forks", forksCommand],
   ["undo", undoCommand],
+  ["install", installCommand],
+  ["uninstall", uninstallCommand],
   ["doctor", doctorCommand],
   ["purge", purgeCommand],
   ["completion", completionCommand],
@@ -72,6 +75,7 @@ Examples:
   carryover fork session.json --text         what a child agent would inherit
   carryover compact session.jsonl            what a compaction would sum up, keep and clear
   carryover handoff --to codex               the newest session goes on in another agent
+  carryover install claude-code              the plugin for Claude Code, or codex
   carryover stats ~/.claude/projects         totals and the worst offenders of a folder
   carryover completion bash >> ~/.bashrc     completion for the shell
 

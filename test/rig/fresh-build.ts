@@ -33,6 +33,7 @@ export const BUILT: readonly string[] = [
   "dist/cli.js",
   "dist/server.js",
   "dist/tui.js",
+  "dist/agents/carryover/hook.js",
   "dist/inspector/app.js",
 ];
 

@@ -265,6 +265,10 @@ export interface FinishedTool {
   readonly text: string | undefined;
   /** What the tool really said, also where the agent has cut it already. */
   whole(): Promise<WholeOutput>;
+  /** How much longer than the text the output may become by what is said about it; 400 where unset. */
+  readonly noticeChars?: number;
+  /** The most bytes that the agent takes in its place; unset for any number. */
+  readonly maxBytes?: number;
 }
 
 /** A tool output before anybody cut it. */

@@ -44,6 +44,11 @@ export function configHome({ XDG_CONFIG_HOME, HOME }: PluginFolderOptions["env"]
   return absolute(XDG_CONFIG_HOME) ?? join(HOME || homedir(), ".config");
 }
 
+/** The options of the plugin, for agents that have no place for them; it need not be there. */
+export function optionsFile(env: PluginFolderOptions["env"]): string {
+  return join(configHome(env), "carryover", "options.json");
+}
+
 /** The folder below which programs keep their data. */
 export function dataHome({ XDG_DATA_HOME, HOME }: PluginFolderOptions["env"]): string {
   return absolute(XDG_DATA_HOME) ?? join(HOME || homedir(), ".local", "share");

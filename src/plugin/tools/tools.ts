@@ -13,7 +13,8 @@ import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { Message, MessageId } from "../../transcript/message.ts";
 import { spanHandle } from "../../transcript/tool-results.ts";
-import type { ForkSetup } from "../forks/forks.ts";
+import type { PluginContext } from "../context/context.ts";
+import type { ForkSetup, Forks } from "../forks/forks.ts";
 import type { HostMessage, ModelTool, RunningTool, ToolParameter } from "../host/agent-host.ts";
 import { createLruMap } from "../host/features.ts";
 import { pluginJournal } from "../stores/journal.ts";
@@ -24,7 +25,7 @@ import { createFolds } from "../stores/views.ts";
  * One that fails says so in words that tell the model what to do.
  */
 export function defineTool<const Parameters extends Readonly<Record<string, ToolParameter>>>(
-  { context }: ForkSetup,
+  { context }: Pick<ForkSetup, "context">,
   { description, parameters, run }: ToolPlan<Parameters>,
 ): ModelTool {
   const shape = Object.fromEntries(
@@ -104,7 +105,7 @@ function textRule({ minChars = 1, maxChars = Infinity, pattern, expects }: TextP
 type TextParameter = Extract<ToolParameter, { readonly type: "text" }>;
 
 /** Brings back the whole of what was cleared, cut or spilled, in a child also of its parent. */
-export function createRecallTool(setup: ForkSetup): ModelTool {
+export function createRecallTool(setup: RecallSetup): ModelTool {
   const { context, forks } = setup;
   const { sessions, format } = context.host;
   const folds = createFolds({ views: forks.views, format });
@@ -247,6 +248,12 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
     }
     return texts;
   }
+}
+
+/** What was sent, what was folded, and whose child a session is: all that recall needs of forks. */
+export interface RecallSetup {
+  readonly context: PluginContext;
+  readonly forks: Pick<Forks, "capture" | "links" | "views">;
 }
 
 function nothingHolds(search: string | undefined, handle: string | undefined): string {

@@ -1,5 +1,6 @@
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { formatBytes } from "../../text/display.ts";
+import { omitUndefined } from "../../text/json.ts";
 import { normalizeOutput, toWellFormed } from "../../text/normalize.ts";
 import {
   completeToolOutputLimits,
@@ -34,11 +35,12 @@ export function createBoundToolOutput(context: PluginContext): Feature {
   return {
     name,
     async afterTool(finished) {
-      const { tool, sessionId, callId, text: shown } = finished;
+      const { tool, sessionId, callId, text: shown, noticeChars, maxBytes } = finished;
       if (isOwnTool(tool) || shown === undefined) return undefined;
       const whole = await finished.whole();
       const hasRecall = () => context.host.sessions.hasTool(sessionId, "recall");
-      const bounded = await boundShownOutput({ shown, whole, limits, store: spills, hasRecall });
+      const room = omitUndefined({ noticeChars, maxBytes });
+      const bounded = await boundShownOutput({ shown, whole, limits, store: spills, hasRecall, ...room });
       if (bounded.status === "as-shown") return undefined;
       if (bounded.status === "whole") return { type: "replace", text: bounded.text };
       if (bounded.status === "failed") {
@@ -92,6 +94,9 @@ interface ShownOutput {
   readonly store: SpillStore;
   /** Whether the model can call recall. */
   readonly hasRecall: () => Promise<boolean>;
+  /** As of `FinishedTool`. */
+  readonly noticeChars?: number;
+  readonly maxBytes?: number;
 }
 
 type BoundOutcome =
@@ -106,7 +111,7 @@ export const NOTICE_CHARS = 400;
 
 /** Chooses what the model reads of an output: as the agent shows it, the whole, or both ends of the whole. */
 export async function boundShownOutput(given: ShownOutput): Promise<BoundOutcome> {
-  const { shown, whole, limits } = given;
+  const { shown, whole, limits, noticeChars = NOTICE_CHARS, maxBytes = Infinity } = given;
   const shownSize = sizeOf(shown);
   const isCutByAgent = whole.text !== shown;
   if (!isCutByAgent && isWithinLimits(shownSize, withSlack(limits))) return AS_SHOWN;
@@ -115,12 +120,13 @@ export async function boundShownOutput(given: ShownOutput): Promise<BoundOutcome
   // Who raises a limit wants more than the agent shows.
   const isCapped = isCutByAgent && !isRaised(limits);
   const room = isCapped ? atMost(withSlack(limits), shownSize) : withSlack(limits);
-  if (isWithinLimits(textSize(text), room))
+  const size = textSize(text);
+  if (isWithinLimits(size, room) && size.bytes <= maxBytes)
     return { status: "whole", text: text === whole.text ? text : text + terminalNotice(whole) };
 
   const cut = await cutWithin({ ...given, text, isCapped });
   if (cut.failure !== undefined) return cut.failure;
-  const isLonger = excessOf(cut.text, shown) > (isCutByAgent ? 0 : -NOTICE_CHARS);
+  const isLonger = excessOf(cut.text, shown, noticeChars) > (isCutByAgent ? 0 : -noticeChars);
   return isLonger && !isRaised(limits) ? AS_SHOWN : { status: "cut", output: cut };
 }
 
@@ -134,15 +140,17 @@ interface CutRequest extends ShownOutput {
 
 /** Both ends within the limits; in less than these where the notice would be too long. */
 async function cutWithin(request: CutRequest): Promise<BoundedToolOutput> {
-  const { text, shown, limits, isCapped } = request;
+  const { text, shown, limits, isCapped, noticeChars = NOTICE_CHARS, maxBytes = Infinity } = request;
   const store = keepOnce(request);
   const recall = (await request.hasRecall()) ? { recallTool: "recall" } : {};
   const bound = (within: ToolOutputLimits): Promise<BoundedToolOutput> =>
     boundToolOutput(text, { limits: within, store, binary: "text", ...recall });
-  if (!isCapped) return bound(limits);
-  let cut = await bound(atMost(limits, sizeOf(shown)));
+  const most = maxBytes === Infinity ? limits : atMost(limits, { chars: maxBytes, bytes: maxBytes });
+  if (!isCapped && most === limits) return bound(limits);
+  let cut = await bound(isCapped ? atMost(most, sizeOf(shown)) : most);
   for (let tries = 1; tries < MAX_TRIES && cut.failure === undefined; tries += 1) {
-    const excess = excessOf(cut.text, shown);
+    const over = sizeOf(cut.text).bytes - maxBytes;
+    const excess = isCapped ? Math.max(over, excessOf(cut.text, shown, noticeChars)) : over;
     if (excess <= 0) break;
     const { chars, bytes } = cut.stats;
     cut = await bound(atMost(limits, { chars: chars.shown - excess, bytes: bytes.shown - excess }));
@@ -172,10 +180,10 @@ function keepOnce({ whole, store }: Pick<ShownOutput, "whole" | "store">): Spill
 }
 
 /** How much larger a text is than what is shown and a notice, in the unit in which that is most. */
-function excessOf(text: string, shown: string): number {
+function excessOf(text: string, shown: string, noticeChars: number): number {
   const [is, was] = [sizeOf(text), sizeOf(shown)];
   const units = text.length - shown.length;
-  return Math.max(units, is.chars - was.chars, is.bytes - was.bytes) - NOTICE_CHARS;
+  return Math.max(units, is.chars - was.chars, is.bytes - was.bytes) - noticeChars;
 }
 
 function sizeOf(text: string): TextSize {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installProgram, npmInstall, npmUnpack, rigFolder } from "../install-program.ts";
 import type { ModelServer } from "../model-server/model-server.ts";
@@ -18,6 +18,8 @@ export interface AgentProgram {
   readonly isRare?: true;
   /** Fetches what is missing; rejects where that cannot be had. */
   install(): Promise<void>;
+  /** The program itself, where it is one. */
+  binary?(): Promise<string>;
   /** Says one prompt, in a new session or in a given one, and waits for the end of the turn. */
   ask(world: AgentWorld, question: AgentQuestion): Promise<CommandResult>;
   /** Runs the program with arguments of your own. */
@@ -68,6 +70,7 @@ export const claudeCode: AgentProgram = {
   name: "claude-code",
   version: "2.1.325",
   install: async () => void (await claudeCodeBinary()),
+  binary: claudeCodeBinary,
   ask(world, { prompt, session, env }) {
     const resume = session === undefined ? [] : ["--resume", session];
     return this.run(world, ["-p", "--dangerously-skip-permissions", ...resume, prompt], env);
@@ -100,6 +103,7 @@ export const codex: AgentProgram = {
   name: "codex",
   version: "0.166.0",
   install: async () => void (await codexBinary()),
+  binary: codexBinary,
   ask(world, { prompt, session, env }) {
     const resume = session === undefined ? [] : ["resume", session];
     return this.run(world, ["exec", ...resume, "--skip-git-repo-check", prompt], env);
@@ -108,20 +112,22 @@ export const codex: AgentProgram = {
     const binary = await codexBinary();
     const config = join(world.home, "config.toml");
     const provider = `base_url = "${world.server.url}"\nwire_api = "responses"\nenv_key = "SCRIPTED_KEY"`;
-    writeFileSync(
-      config,
-      [
-        'model = "gpt-5.5"',
-        'model_provider = "scripted"',
-        'approval_policy = "never"',
-        'sandbox_mode = "danger-full-access"',
-        "check_for_update_on_startup = false",
-        `model_context_window = ${world.windowTokens}`,
-        `[model_providers.scripted]\nname = "scripted"\n${provider}`,
-        "[analytics]\nenabled = false",
-        "",
-      ].join("\n"),
-    );
+    // Its own commands write into it too.
+    if (!existsSync(config))
+      writeFileSync(
+        config,
+        [
+          'model = "gpt-5.5"',
+          'model_provider = "scripted"',
+          'approval_policy = "never"',
+          'sandbox_mode = "danger-full-access"',
+          "check_for_update_on_startup = false",
+          `model_context_window = ${world.windowTokens}`,
+          `[model_providers.scripted]\nname = "scripted"\n${provider}`,
+          "[analytics]\nenabled = false",
+          "",
+        ].join("\n"),
+      );
     return runIn(world, binary, args, { CODEX_HOME: world.home, SCRIPTED_KEY: "scripted", ...env });
   },
 };

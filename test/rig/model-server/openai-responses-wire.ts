@@ -70,6 +70,7 @@ function itemsOf(answer: Answer, context: AnswerContext): readonly Fields[] {
     id: `fc_${context.number}_${index}`,
     call_id: callIdOf(index, call.id, context),
     name: call.tool,
+    ...(call.namespace !== undefined && { namespace: call.namespace }),
     arguments: JSON.stringify(call.input),
     status: "completed",
   }));

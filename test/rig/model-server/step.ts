@@ -88,6 +88,8 @@ export interface Drop {
 
 export interface ScriptedCall {
   readonly tool: string;
+  /** Where a provider groups tools: the server that a tool comes from. */
+  readonly namespace?: string;
   readonly input: unknown;
   /** Unset means a fresh one. */
   readonly id?: string;

@@ -1,9 +1,9 @@
 import { appendFile, mkdir, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { AgentHost } from "../../plugin/host/agent-host.ts";
-import { safeJson } from "../../text/json.ts";
+import type { AgentHost } from "../plugin/host/agent-host.ts";
+import { safeJson } from "../text/json.ts";
 
-/** A log of our own: the context of OpenCode 2 has none, and what is printed would stand in the middle of its screen. */
+/** A log of our own, for agents that have none for plugins, or in which what is printed would stand in the middle of the screen. */
 export function createLogFile(file: string, now: () => number = Date.now): AgentHost["log"] {
   let last: Promise<void> = Promise.resolve();
   async function write(line: string): Promise<void> {

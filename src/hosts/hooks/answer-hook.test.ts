@@ -1,0 +1,230 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { claudeCode } from "../claude-code/claude-code.ts";
+import { codex } from "../codex/codex.ts";
+import { createAgentTools } from "./agent-tools.ts";
+import { answerHook } from "./answer-hook.ts";
+import type { HookAgent } from "./hook-agent.ts";
+import { reportOf } from "./report.ts";
+
+const SESSION = "00000001-aaaa-4bbb-8ccc-dddddddddddd";
+let home: string;
+let file: string;
+let said: string[];
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "carryover-"));
+  const folder = join(home, ".claude", "projects", "-project");
+  mkdirSync(join(folder, SESSION, "tool-results"), { recursive: true });
+  file = join(folder, `${SESSION}.jsonl`);
+  said = [];
+});
+
+const env = () => ({ HOME: home });
+const log = (_: string, line: string): void => void said.push(line);
+
+const answer = (
+  payload: object,
+  { agent = claudeCode, part = 1 }: { agent?: HookAgent; part?: number } = {},
+) =>
+  answerHook(
+    { session_id: SESSION, transcript_path: file, cwd: "/project", ...payload },
+    { agent, part, env: env(), log },
+  );
+
+const afterBash = (stdout: string) => ({
+  hook_event_name: "PostToolUse",
+  tool_name: "Bash",
+  tool_use_id: "toolu_1",
+  tool_response: { stdout, stderr: "", interrupted: false, isImage: false, noOutputExpected: false },
+});
+
+const numbers = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `line ${at + 1}`).join("\n");
+
+/** Lines as Claude Code writes them. */
+function writeSession(...entries: readonly object[]): void {
+  const lines = entries.map((entry, at) =>
+    JSON.stringify({
+      parentUuid: at === 0 ? null : `m${at - 1}`,
+      uuid: `m${at}`,
+      timestamp: new Date(at * 1000).toISOString(),
+      ...entry,
+    }),
+  );
+  writeFileSync(file, `${lines.join("\n")}\n`);
+}
+
+const typed = (text: string) => ({ type: "user", message: { role: "user", content: text } });
+const used = (id: string, name: string, input: object) => ({
+  type: "assistant",
+  message: { id: `msg_${id}`, role: "assistant", content: [{ type: "tool_use", id, name, input }] },
+});
+const result = (id: string, content: string) => ({
+  type: "user",
+  message: { role: "user", content: [{ type: "tool_result", tool_use_id: id, content }] },
+});
+const BOUNDARY = { type: "system", subtype: "compact_boundary", compactMetadata: { trigger: "auto" } };
+const SUMMARY = { ...typed("It was about parsers."), isCompactSummary: true };
+
+const recallIn = async (args: object) => {
+  const setup = {
+    env: { ...env(), CLAUDE_CODE_SESSION_ID: SESSION },
+    directory: "/project",
+    log,
+    version: "0",
+  };
+  const { tools, running } = await createAgentTools(claudeCode, setup);
+  return tools.recall?.execute(args, await running({}, new AbortController().signal));
+};
+
+describe("a finished output", () => {
+  it("of many lines keeps both ends, and recall gives the rest", async () => {
+    const shown = JSON.parse((await answer(afterBash(numbers(5_000)))) ?? "{}").hookSpecificOutput
+      .updatedToolOutput;
+    expect(shown.stdout).toMatch(/^line 1\nline 2\n/);
+    expect(shown.stdout).toContain("\nline 5000\n");
+    const [, handle = ""] = /sha256 ([0-9a-f]{64})/.exec(shown.stdout) ?? [];
+    expect(await recallIn({ handle, range: "2500-2501" })).toContain("line 2500\nline 2501");
+  });
+
+  it("that is short gets no answer, nor one of our own tools", async () => {
+    expect(await answer(afterBash("short"))).toBeUndefined();
+    const own = {
+      tool_name: "mcp__plugin_carryover_carryover__recall",
+      tool_response: [{ type: "text", text: numbers(5_000) }],
+    };
+    expect(await answer({ ...afterBash(""), ...own })).toBeUndefined();
+  });
+
+  it("stays where nothing can be kept, with one line in the log", async () => {
+    mkdirSync(join(home, ".local", "share"), { recursive: true });
+    writeFileSync(join(home, ".local", "share", "carryover"), "no folder");
+    expect(await answer(afterBash(numbers(5_000)))).toBeUndefined();
+    expect(said.filter((line) => /cannot be kept/.test(line))).toHaveLength(1);
+  });
+
+  it("stays where the options are wrong", async () => {
+    mkdirSync(join(home, ".config", "carryover"), { recursive: true });
+    writeFileSync(join(home, ".config", "carryover", "options.json"), '{"toolOutputs": false}');
+    expect(await answer(afterBash(numbers(5_000)))).toBeUndefined();
+    expect(said[0]).toContain("toolOutputs");
+  });
+});
+
+describe("a compaction", () => {
+  const TALK = [
+    typed("Make the parser strict #pin"),
+    typed("<command-name>/clear</command-name>"),
+    used("t1", "Bash", { command: "cat notes" }),
+    result("t1", `first\n${"the purple elephant sleeps\n".repeat(3)}last`),
+    used("t2", "Edit", { file_path: "/project/src/a.ts", old_string: "a", new_string: "b" }),
+    result("t2", "done"),
+  ];
+
+  it("is told what its summary need not repeat, and leaves a shadow", async () => {
+    writeSession(...TALK);
+    const text = await answer({
+      hook_event_name: "PreCompact",
+      trigger: "manual",
+      custom_instructions: null,
+    });
+    expect(text).toMatch(/^The user's own messages/);
+    const question = { what: "context", sessionId: SESSION, directory: "/project", env: env() };
+    await expect.poll(() => reportOf(claudeCode, question)).toMatch(/compactions +1[\s\S]*shadow: .*spill/);
+  });
+
+  it("gets back what was said and done, in the words of the user alone", async () => {
+    writeSession(...TALK, BOUNDARY, SUMMARY);
+    const context = JSON.parse(
+      (await answer({ hook_event_name: "SessionStart", source: "compact" })) ?? "{}",
+    );
+    const { additionalContext } = context.hookSpecificOutput;
+    expect(additionalContext).toContain("Make the parser strict");
+    expect(additionalContext).toContain("/project/src/a.ts");
+    expect(additionalContext).not.toContain("command-name");
+    expect(additionalContext).not.toContain("It was about parsers.");
+    expect(await answer({ hook_event_name: "SessionStart", source: "compact" }, { part: 2 })).toBeUndefined();
+    expect(await answer({ hook_event_name: "SessionStart", source: "startup" })).toBeUndefined();
+  });
+
+  it("needs several hooks where the user said much, each within the agent's limit", async () => {
+    writeSession(
+      ...Array.from({ length: 30 }, (_, at) => typed(`Request ${at}: ${"word ".repeat(190)}`)),
+      BOUNDARY,
+      SUMMARY,
+    );
+    const parts = await Promise.all(
+      [1, 2, 3].map(async (part) => {
+        const text = await answer({ hook_event_name: "SessionStart", source: "compact" }, { part });
+        return text === undefined ? "" : JSON.parse(text).hookSpecificOutput.additionalContext;
+      }),
+    );
+    expect(parts.every((part) => part.length < 10_000)).toBe(true);
+    expect(parts.join("")).toContain("Request 0:");
+    expect(parts.join("")).toContain("Request 29:");
+  });
+
+  it("takes nothing from recall", async () => {
+    writeSession(...TALK, BOUNDARY, SUMMARY);
+    expect(await recallIn({ search: "purple elephant" })).toContain("the purple elephant sleeps");
+  });
+});
+
+it("recalls what Claude Code keeps in a file of its own, and nothing outside of that folder", async () => {
+  writeSession(
+    typed("Go"),
+    used("t1", "Bash", { command: "x" }),
+    result("t1", "<persisted-output> saved to: /x/tool-results/abc.txt"),
+  );
+  const folder = join(home, ".claude", "projects", "-project", SESSION, "tool-results");
+  writeFileSync(join(folder, "abc.txt"), "the green giraffe\n");
+  writeFileSync(join(folder, "..", "secret.txt"), "hidden\n");
+  expect(await recallIn({ handle: "abc.txt" })).toContain("green giraffe");
+  expect(await recallIn({ handle: "/x/tool-results/abc.txt" })).toContain("green giraffe");
+  expect(await recallIn({ search: "green giraffe" })).toContain("green giraffe");
+  expect(await recallIn({ handle: "/x/tool-results/../secret.txt" })).not.toContain("hidden");
+});
+
+it("does the same in Codex by a text", async () => {
+  const item = { type: "CommandExecution", id: "c1", exit_code: 0 };
+  writeFileSync(file, `${JSON.stringify({ type: "event_msg", payload: { item } })}\n`);
+  const response = {
+    hook_event_name: "PostToolUse",
+    tool_name: "Bash",
+    tool_use_id: "c1",
+    tool_response: numbers(5_000),
+  };
+  const { reason, ...rest } = JSON.parse((await answer(response, { agent: codex })) ?? "{}");
+  expect(rest.continue).toBe(false);
+  // Codex would cut a longer one again.
+  expect(Buffer.byteLength(reason)).toBeLessThanOrEqual(10_000);
+  expect(reason).toMatch(
+    /^Process exited with code 0\nOutput:\nline 1\n[\s\S]*line 5000\n[\s\S]*recall tool/,
+  );
+  writeFileSync(file, "");
+  expect(await answer({ hook_event_name: "PreCompact", trigger: "auto" }, { agent: codex })).toBeUndefined();
+});
+
+it("reports what the requests of a session used", async () => {
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 5,
+    cache_read_input_tokens: 100,
+    cache_creation_input_tokens: 20,
+  };
+  const message = {
+    id: "m",
+    role: "assistant",
+    model: "claude-sonnet-4-5",
+    content: [{ type: "text", text: "Hi" }],
+    usage,
+  };
+  writeSession(typed("Go"), { type: "assistant", message });
+  const question = { what: "cost", sessionId: "", directory: "/project", env: env() };
+  expect(await reportOf(claudeCode, question)).toMatch(
+    /requests +1 \(claude-sonnet-4-5\)\ninput +10 tokens not cached, 100 from the cache/,
+  );
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import type { Message, Transcript } from "../../transcript/message.ts";
+import type { ToolPart } from "../../transcript/part.ts";
+import { inPieces, openWork, shadowOf, summaryInstructions, textToPutBack } from "./put-back.ts";
+
+const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
+const tool = (id: string, name: string, input: unknown, output = "ok"): Message => ({
+  id,
+  role: "assistant",
+  parts: [
+    {
+      type: "tool",
+      callId: id,
+      tool: name,
+      input,
+      outcome: { status: "done", output, attachments: [] },
+    } as ToolPart,
+  ],
+});
+
+const TALK: Transcript = [
+  user("u1", "Make the parser strict"),
+  tool("a1", "Edit", { file_path: "/p/src/parser.ts", old_string: "a", new_string: "b" }),
+  user("u2", "Never touch the lexer #pin"),
+  tool("a2", "TodoWrite", {
+    todos: [
+      { content: "strict numbers", status: "completed" },
+      { content: "strict strings", status: "in_progress" },
+    ],
+  }),
+];
+
+const summed = (transcript: Transcript, heldIn = "") => ({
+  transcript,
+  heldIn,
+  pin: [],
+  directory: "/nowhere",
+  redaction: {},
+});
+
+describe("what is put back after a summary", () => {
+  it("is the user's own words, pins, files and open work", async () => {
+    const text = await textToPutBack(summed(TALK), { maxChars: 9_000 });
+    expect(text).toContain("Make the parser strict");
+    expect(text.match(/Never touch the lexer/g)).toHaveLength(1);
+    expect(text).toContain("Files changed: /p/src/parser.ts");
+    expect(text).toContain("- strict strings (in progress)");
+    expect(text).not.toContain("strict numbers");
+  });
+
+  it("leaves out words that the agent still sends, but no pin", async () => {
+    const text = await textToPutBack(summed(TALK, "Make the parser strict\nNever touch the lexer #pin"), {
+      maxChars: 9_000,
+    });
+    expect(text).not.toContain("Make the parser strict");
+    expect(text).toContain("Never touch the lexer");
+  });
+
+  it("is nothing where nothing was said, and never longer than there is room", async () => {
+    expect(await textToPutBack(summed([]), { maxChars: 9_000 })).toBe("");
+    const long = [
+      user("u0", "Begin"),
+      ...Array.from({ length: 60 }, (_, at) => user(`u${at + 3}`, "word ".repeat(200))),
+    ];
+    for (const maxChars of [20_000, 5_000, 1_500])
+      expect((await textToPutBack(summed([...long, ...TALK]), { maxChars })).length).toBeLessThanOrEqual(
+        maxChars,
+      );
+  });
+
+  it("has no secrets", async () => {
+    const key = `ghp_${"a1B2".repeat(9)}`;
+    expect(await textToPutBack(summed([user("u1", `use ${key}`)]), { maxChars: 9_000 })).not.toContain(key);
+    expect(await shadowOf(summed([user("u1", `use ${key}`)]), 0)).not.toContain(key);
+  });
+});
+
+describe("open work", () => {
+  it("is what the newest plan has not finished", () => {
+    const plan = tool("p", "update_plan", {
+      plan: [
+        { step: "one", status: "completed" },
+        { step: "two", status: "pending" },
+      ],
+    });
+    expect(openWork([plan])).toEqual(["- two (pending)"]);
+  });
+
+  it("is also what was added and finished one by one", () => {
+    const calls = [
+      tool("t1", "TaskCreate", { subject: "write" }, "Task #1 created"),
+      tool("t2", "TaskCreate", { subject: "test" }, "Task #2 created"),
+      tool("t3", "TaskUpdate", { taskId: "1", status: "completed" }),
+      tool("t4", "TaskUpdate", { taskId: "2", status: "in_progress" }),
+    ];
+    expect(openWork(calls)).toEqual(["- test (in progress)"]);
+  });
+});
+
+describe("a shadow", () => {
+  it("says what was folded and shows the newest messages", async () => {
+    const shadow = await shadowOf(summed([...TALK, user("u9", "And now the tests")]), 0);
+    expect(shadow).toContain("And now the tests");
+    expect(shadow).toContain("Make the parser strict");
+    expect(await shadowOf(summed([]), 0)).toBeUndefined();
+  });
+});
+
+it("cuts pieces between lines, and loses nothing", () => {
+  const text = Array.from({ length: 50 }, (_, at) => `line ${at} ${"x".repeat(at)}`).join("\n");
+  const pieces = inPieces(text, 200);
+  expect(pieces.join("\n")).toBe(text);
+  expect(pieces.every((piece) => piece.length <= 200)).toBe(true);
+  expect(inPieces("y".repeat(450), 200).join("")).toBe("y".repeat(450));
+});
+
+it("tells the agent's summary what it need not repeat", () => {
+  expect(summaryInstructions()).toMatch(/put back word for word[\s\S]*secret/);
+  expect(summaryInstructions().length).toBeLessThan(1_500);
+});

@@ -1,0 +1,187 @@
+import { compact } from "../../compaction/compact.ts";
+import { planCompaction } from "../../compaction/plan/plan-compaction.ts";
+import { markedPins } from "../../compaction/plan/window.ts";
+import { type FactsBudget, factsOf } from "../../compaction/summary/facts.ts";
+import type { Pin } from "../../compaction/summary/pins.ts";
+import { SECRETS_RULE } from "../../compaction/summary/request.ts";
+import { filterCompacted } from "../../stages/boundary.ts";
+import { createSystemClock } from "../../stores/system-clock.ts";
+import { clipLine } from "../../text/display.ts";
+import { asArray, asObject, asString } from "../../text/json.ts";
+import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
+import { isSummary, type Message, type Transcript } from "../../transcript/message.ts";
+import { outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
+import { renderMessage } from "../../transcript/render.ts";
+import { createPinnedTexts, readPinnedFiles } from "./pins.ts";
+
+/** A conversation that an agent sums up itself, and which takes only texts from us around that. */
+export interface SummedUp {
+  /** Everything that was ever said in it, what earlier summaries stand for included. */
+  readonly transcript: Transcript;
+  /** The texts of the user that the agent still sends word for word. */
+  readonly heldIn?: string;
+  /** The option of that name. */
+  readonly pin: readonly string[];
+  readonly directory: string;
+  readonly redaction: RedactOptions;
+}
+
+/**
+ * What goes back before the model after the agent's summary, word for word: the user's own words, what is pinned, files
+ * changed, exact names by handle, and work that is still open. Never longer than `maxChars`; empty where there is nothing.
+ */
+export async function textToPutBack(
+  summed: SummedUp,
+  { maxChars }: { readonly maxChars: number },
+): Promise<string> {
+  const { directory, redaction, heldIn = "" } = summed;
+  const transcript = summed.transcript.filter((message) => !isSummary(message) && message.role !== "system");
+  const pinned = createPinnedTexts(summed.pin);
+  const files = await readPinnedFiles(directory, pinned.globs);
+  const pins: readonly Pin[] = [
+    ...pinned.pinsOf(transcript),
+    ...files.map(({ name, content }) => ({ text: `${name}:\n${content}` })),
+  ];
+  const marked = markedPins(transcript);
+  const marks = new Set(marked.map(({ handle }) => handle));
+  const missing = transcript.filter((message) => marks.has(message.id) || !isHeld(message, heldIn));
+  const others = pins.filter((pin) => "text" in pin || !marks.has(pin.handle));
+  const work = openWork(transcript).map((line) => redactSecrets(line, redaction));
+  // The share of exact names shrinks first: everything else is what summaries lose and people miss.
+  for (const budget of BUDGETS) {
+    const facts = factsOf(missing, { pins: others, marked, budget, redaction });
+    const text = [facts, ...(work.length > 0 ? [`Open work:\n${work.join("\n")}`] : [])]
+      .filter((each) => each !== "")
+      .join("\n\n");
+    if (text === "") return "";
+    const whole = `${PUT_BACK_HEAD}\n\n${text}\n\n${PUT_BACK_TAIL}`;
+    if (whole.length <= maxChars) return whole;
+  }
+  return "";
+}
+
+const PUT_BACK_HEAD =
+  "[Carryover] Kept from before the compaction, word for word. It is what was said and done, not a new request.";
+const PUT_BACK_TAIL =
+  "[Nothing is lost: the tool recall gives what left this conversation by a handle in brackets, or by words to search for.]";
+
+const BUDGETS: readonly FactsBudget[] = [
+  { wordsChars: 8_000, filesChars: 3_000, anchorsChars: 4_000 },
+  { wordsChars: 8_000, filesChars: 2_000, anchorsChars: 1_000 },
+  { wordsChars: 4_000, filesChars: 1_000, anchorsChars: 0 },
+  { wordsChars: 1_000, filesChars: 500, anchorsChars: 0 },
+  { wordsChars: 0, filesChars: 0, anchorsChars: 0 },
+];
+
+/** True for words of the user that still stand in the window. */
+function isHeld({ role, parts }: Message, window: string): boolean {
+  if (role !== "user" || window === "") return false;
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text.trim()] : []));
+  return texts.length === parts.length && texts.every((text) => window.includes(text));
+}
+
+/** A text in pieces of at most so many characters, cut between lines; a longer line is cut too. */
+export function inPieces(text: string, maxChars: number): readonly string[] {
+  const pieces: string[] = [];
+  let piece = "";
+  for (const line of text.split("\n").flatMap((each) => chunksOf(each, maxChars))) {
+    const next = piece === "" ? line : `${piece}\n${line}`;
+    if (next.length > maxChars) {
+      pieces.push(piece);
+      piece = line;
+    } else piece = next;
+  }
+  return piece === "" ? pieces : [...pieces, piece];
+}
+
+function chunksOf(line: string, maxChars: number): readonly string[] {
+  if (line.length <= maxChars) return [line];
+  const chunks: string[] = [];
+  for (let start = 0; start < line.length; start += maxChars)
+    chunks.push(line.slice(start, start + maxChars));
+  return chunks;
+}
+
+/** For the agent's own request for a summary: what it need not repeat, and what it must say. */
+export function summaryInstructions(): string {
+  return `${SUMMARY_RULE}\n\n${SECRETS_RULE}`;
+}
+
+const SUMMARY_RULE = [
+  "The user's own messages, pinned texts and the list of changed files are put back word for word behind this summary: do not copy them.",
+  "Spend it on what is known nowhere else: decisions and their reasons, what was tried and failed with the exact error, the state of each unfinished step, names and values that the next step needs, and what comes next.",
+  "Quote no long tool output; name the file or the command instead.",
+].join(" ");
+
+/**
+ * A readable summary of the window without a model, for people and as a way back where the agent's own is empty or wrong:
+ * what was folded, then the newest messages as they were. Undefined for an empty conversation.
+ */
+export async function shadowOf(summed: SummedUp, at: number): Promise<string | undefined> {
+  const { redaction } = summed;
+  const window = filterCompacted(summed.transcript).filter(({ role }) => role !== "system");
+  if (window.length === 0) return undefined;
+  const plan = planCompaction({ transcript: window, trigger: "manual", redaction, autoContinue: "never" });
+  const outcome = await compact(plan, { clock: createSystemClock() }, { at });
+  const isFolded = plan.status === "planned" && outcome.status === "compacted";
+  const kept = new Set(isFolded ? plan.keptIds : window.map(({ id }) => id));
+  const summary = isFolded
+    ? textsOf(outcome.messages.find(({ id }) => id === plan.ids.summary)?.parts ?? [])
+    : "";
+  const newest = window.filter(({ id }) => kept.has(id)).map(renderMessage);
+  return redactSecrets([summary, ...newest].filter((text) => text.trim() !== "").join("\n\n"), redaction);
+}
+
+function textsOf(parts: readonly Part[]): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+}
+
+/** The steps of the newest plan that are not done, one a line; agents keep them by tools of these names. */
+export function openWork(transcript: Transcript): readonly string[] {
+  const calls = transcript.flatMap(({ parts }) => parts.filter((part) => part.type === "tool"));
+  const lists = calls.filter(({ tool }) => LISTS.has(nameOf(tool)));
+  const steps = [...stepsOfList(lists.at(-1)), ...stepsOfTasks(calls)];
+  const open = steps.filter(({ status, text }) => text !== "" && !DONE.test(status));
+  return open.map(({ status, text }) => `- ${clipLine(text, 300)}${status === "" ? "" : ` (${status})`}`);
+}
+
+interface Step {
+  readonly text: string;
+  readonly status: string;
+}
+
+const LISTS = new Set(["todowrite", "updateplan"]);
+const DONE = /^(?:completed|done|cancelled|deleted)$/;
+
+function nameOf(tool: string): string {
+  return tool.toLowerCase().replaceAll(/[_-]/g, "");
+}
+
+/** A tool that is given the whole list each time. */
+function stepsOfList(call: ToolPart | undefined): readonly Step[] {
+  const { todos, plan } = asObject(call?.input);
+  return asArray(todos ?? plan)
+    .map(asObject)
+    .map(({ content, step, status }) => stepOf(content ?? step, status));
+}
+
+/** Tools that add one step each and change it later by its number, which the answer names. */
+function stepsOfTasks(calls: readonly ToolPart[]): readonly Step[] {
+  const tasks = new Map<string, Step>();
+  for (const { tool, input, outcome } of calls) {
+    const { taskId, subject, status } = asObject(input);
+    if (nameOf(tool) === "taskcreate") {
+      const [, id = `${tasks.size + 1}`] = /#(\d+)/.exec(outcomeText(outcome)) ?? [];
+      tasks.set(id, stepOf(subject, "pending"));
+    } else if (nameOf(tool) === "taskupdate") {
+      const id = String(taskId ?? "");
+      const known = tasks.get(id);
+      if (known !== undefined) tasks.set(id, stepOf(subject ?? known.text, status ?? known.status));
+    }
+  }
+  return [...tasks.values()];
+}
+
+function stepOf(text: unknown, status: unknown): Step {
+  return { text: asString(text) ?? "", status: (asString(status) ?? "").replaceAll("_", " ") };
+}
