@@ -84,6 +84,24 @@ describe("a request belongs to the conversation", () => {
     expect(from(history, sent).isOwn({ prompt: [system(TITLE), ...sent, user("Why?")] })).toBe(true);
   });
 
+  it.each([
+    {
+      block: "Anthropic's",
+      part: {
+        type: "text",
+        text: "We chose the red one.",
+        providerOptions: { anthropic: { type: "compaction" } },
+      },
+    },
+    { block: "OpenAI's", part: { type: "custom", kind: "openai.compaction" } },
+  ])("that begins with $block compaction, with neither system prompt nor tools", ({ part }) => {
+    const recognizer = createRequestRecognizer(() => history);
+    expect(recognizer.isOwn({ prompt: history })).toBe(true);
+    const kept: AiSdkWire = [{ role: "assistant", content: [part] }, user("And the price?")];
+    expect(recognizer.isOwn({ prompt: kept })).toBe(true);
+    expect(recognizer.isOwn({ prompt: [...kept, answer("900."), user("Why?")] })).toBe(true);
+  });
+
   it("that is one with answers where the first was a single question", () => {
     const recognizer = createRequestRecognizer(() => []);
     expect(recognizer.isOwn({ prompt: [system(TITLE), user("Hello.")] })).toBe(true);
@@ -150,6 +168,15 @@ describe("a request does not belong to the conversation", () => {
     {
       name: "says by chance what was said before",
       prompt: [system("You search."), user("Find."), answer("Go on."), user("Yes.")],
+      tools: tools("web"),
+    },
+    {
+      name: "is of a sub-agent whose provider compacted",
+      prompt: [
+        system("You search."),
+        { role: "assistant", content: [{ type: "custom", kind: "openai.compaction" }] },
+        user("Find more."),
+      ],
       tools: tools("web"),
     },
     {

@@ -1,5 +1,10 @@
 import { hashEnds } from "../../formats/blocks/message-head.ts";
-import { type AiSdkMessage, type AiSdkWire, contentOf } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import {
+  type AiSdkMessage,
+  type AiSdkWire,
+  contentOf,
+  nativeOf,
+} from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import { asArray, asObject, asString, safeJson } from "../../text/json.ts";
 import type { ModelCall } from "./language-model.ts";
 
@@ -37,7 +42,8 @@ export function createRequestRecognizer(
     const inMessages = sharedEvidence(next, own.keys);
     // Who keeps the compacted messages in place of all sends what was sent.
     const shared = inMessages === "none" ? sharedEvidence(next, keysOf(sentWire())) : inMessages;
-    if (shared === "none") return frame === "same";
+    // Who keeps the messages from a provider's own compaction on sends nothing of what was there before.
+    if (shared === "none") return frame === "same" || (frame === "unknown" && next.beginsWithBlock);
     return shared === "most" || frame !== "other";
   }
 
@@ -92,6 +98,8 @@ interface Seen {
   /** Names the line of requests that begin like this one. */
   readonly line: string;
   readonly hasAnswers: boolean;
+  /** Its first message holds a compaction that the provider made. */
+  readonly beginsWithBlock: boolean;
   readonly userTurns: number;
   readonly system: string;
   readonly tools: ReadonlySet<string>;
@@ -104,6 +112,10 @@ function readRequest(prompt: AiSdkWire, tools: ModelCall["tools"]): Seen {
     keys: keysOf(prompt),
     line: lineOf(prompt),
     hasAnswers: said.some(({ role }) => role === "assistant"),
+    beginsWithBlock: said
+      .slice(0, 1)
+      .flatMap(contentOf)
+      .some((part) => nativeOf(part) !== undefined),
     userTurns: said.filter(({ role }) => role === "user").length,
     system: system.join("\n"),
     tools: new Set(asArray(tools).map((tool) => String(asObject(tool).name))),
