@@ -294,10 +294,34 @@ describe("the AI SDK format", () => {
       results(result("a")),
       assistant(call("a"), asked),
       results({ type: "tool-approval-response", approvalId: "p1", approved: true }),
-      results(result("a")),
     ];
     const [, , , again] = aiSdk.apply(wire, repairRequest(aiSdk.decode(wire)), { at: 0 });
     expect(again).toEqual(assistant({ ...call("a"), toolCallId: "a_2" }, { ...asked, toolCallId: "a_2" }));
+  });
+
+  it("leaves nothing of the approval of a call that an edit hid, and none between two answers", () => {
+    const asked = { type: "tool-approval-request", approvalId: "p1", toolCallId: "a" };
+    const given = { type: "tool-approval-response", approvalId: "p1", approved: true };
+    const wire = [
+      user(text("go")),
+      assistant(text("so"), call("a"), asked),
+      results(given),
+      results(result("a")),
+      assistant(text("done")),
+    ];
+    const hide: Edit = { type: "hide-part", what: "part", messageId: idAt(wire, 1), partIndex: 1, ...WHY };
+    expect(aiSdk.apply(wire, [hide], { at: 0 })).toEqual([
+      user(text("go")),
+      assistant(text("so"), text("done")),
+    ]);
+    const only = [
+      user(text("go")),
+      assistant(call("a"), asked),
+      results(given, result("a")),
+      user(text("and?")),
+    ];
+    const hideOnly: Edit = { ...hide, messageId: idAt(only, 1), partIndex: 0 };
+    expect(aiSdk.apply(only, [hideOnly], { at: 0 })).toEqual([user(text("go"), text("and?"))]);
   });
 
   it("makes one of two questions between which an edit left nothing", () => {

@@ -26,7 +26,7 @@ export const aiSdk: AiSdkFormat = /* @__PURE__ */ createBlockFormat<
 >(
   {
     name: "ai-sdk",
-    open: messagesOf,
+    open: (wire) => withoutSettledApprovals(messagesOf(wire)),
     close: (_, items) => items,
     read: readAiSdkMessage,
     write: writeAiSdkMessage,
@@ -58,6 +58,31 @@ export interface AiSdkFormat extends BlockFormat<AiSdkWire> {
 
 function messagesOf(wire: AiSdkWire): AiSdkWire {
   return Array.isArray(wire) ? wire : [];
+}
+
+/**
+ * The messages without approvals of calls that have their result: the SDK sends none of them, so that a message would be
+ * empty that an edit left nothing else in, and two answers neighbours that only the approval stands between.
+ */
+function withoutSettledApprovals(messages: AiSdkWire): AiSdkWire {
+  const answered = new Set<unknown>();
+  const settled = new Set<unknown>();
+  for (const message of messages.toReversed())
+    for (const { type, toolCallId, approvalId } of contentOf(message).toReversed()) {
+      if (type === "tool-result" && message.role === "tool") answered.add(toolCallId);
+      if (type === "tool-approval-request" && answered.has(toolCallId)) settled.add(approvalId);
+    }
+  if (settled.size === 0) return messages;
+  return messages.flatMap((message) => {
+    const parts = contentOf(message);
+    const left = parts.filter(({ type, approvalId }) => !isApproval(type) || !settled.has(approvalId));
+    if (left.length === parts.length) return [message];
+    return left.length === 0 ? [] : [{ ...message, content: left }];
+  });
+}
+
+function isApproval(type: unknown): boolean {
+  return type === "tool-approval-request" || type === "tool-approval-response";
 }
 
 /** What the AI SDK, or every provider behind it, would refuse in some messages. */
