@@ -14,6 +14,12 @@ const QUESTIONS = [
     "both ends and a handle stay, the store keeps all",
     "context_changed",
   ],
+  [
+    "Has a stage of yours not seen these yet?",
+    "run-stage",
+    "its edits are checked and put in force",
+    "context_changed",
+  ],
   ["Does the host compact by itself just now?", "none", "its marker waits for its summary", ""],
   [
     "Are more results visible than the cutoff?",
@@ -32,6 +38,12 @@ const QUESTIONS = [
     "prune, supersede",
     "what they save against what the cache loses",
     "context_changed",
+  ],
+  [
+    "Will a compaction soon be due?",
+    "begin-compaction",
+    "the summary is written while requests go on",
+    "compaction_…",
   ],
 ];
 const WIDTH = 1130;
@@ -65,7 +77,7 @@ const rows = QUESTIONS.map(([question, action, says, events], index) => {
   ].join("");
 });
 
-const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${last + 134}" font-family="system-ui, sans-serif" role="img" aria-label="A turn of a session: six questions in order, the action that each leads to, and the call of the model when none is left">
+const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${last + 134}" font-family="system-ui, sans-serif" role="img" aria-label="A turn of a session: eight questions in order, the action that each leads to, and the call of the model when none is left">
 <style>
 svg{--ink:#1b2129;--soft:#4a535d;--page:#ffffff;--yours:#eef1f3;--ask:#ffffff;--edge:#8a949e;--do:#e3eefa;--doEdge:#3f76b5;--event:#8a4fa3}
 @media (prefers-color-scheme:dark){svg{--ink:#e8ecef;--soft:#a9b3bd;--page:#11161b;--yours:#232b33;--ask:#11161b;--edge:#6c7782;--do:#1b2c40;--doEdge:#6ea3dd;--event:#cf9be6}}

@@ -69,14 +69,16 @@ session.append({ ...anthropic.decode(messages).at(-1), usage, finish });   // me
 
 \`prepare()\` asks \`nextAction()\`, runs what it says, and asks again, until the answer is one for you. The questions are asked in this order, and the first that is answered with yes decides:
 
-![Six questions in order, the action that each leads to, and the call of the model when none is left](pictures/session-turn.svg)
+![Eight questions in order, the action that each leads to, and the call of the model when none is left](pictures/session-turn.svg)
 
 1. **A refusal first.** After \`onProviderError\` the rungs are climbed once each: prune, shrink the outputs of the turn, one compaction by the model, a mechanical fold, cut what is still too large, and at last the last request alone. What the provider said of its window is believed from then on.
-2. **Outputs before anything reads them.** Only outputs that the model has not answered yet are bounded, so that no cached prefix is lost. Then **stages of your own** (\`stages\`) are called, in order, once for each change of the messages.
-3. **A host that compacts by itself** is left alone while its marker waits for its summary. So is a provider of which \`setManagement\` says that it clears or compacts: beside the block that it leaves in an answer a shadow is kept, a mechanical summary that the model is not shown, and where the block cannot be read, is refused, or stands in the way of a compaction of ours, the shadow takes its place ([what happens in each case](ai-sdk.md#providers-that-manage-the-window)).
-4. **Tool summaries**, where \`compaction.toolSummaryStrategy\` is on.
-5. **A compaction** when a person asks for it (\`prepare({ demand: "manual" })\`), when the estimate reaches the limit, or when the provider's own count says so. Mechanical edits go first where they are enough.
-6. **After a turn** (\`prepare({ moment: "after-turn" })\`) edits are made that pay for the cache they cost.`;
+2. **Outputs before anything reads them.** Only outputs that the model has not answered yet are bounded, so that no cached prefix is lost.
+3. **Stages of your own** (\`stages\`) are called, in order, once for each change of the messages.
+4. **A host that compacts by itself** is left alone while its marker waits for its summary. So is a provider of which \`setManagement\` says that it clears or compacts: beside the block that it leaves in an answer a shadow is kept, a mechanical summary that the model is not shown, and where the block cannot be read, is refused, or stands in the way of a compaction of ours, the shadow takes its place ([what happens in each case](ai-sdk.md#providers-that-manage-the-window)).
+5. **Tool summaries**, where \`compaction.toolSummaryStrategy\` is on.
+6. **A compaction** when a person asks for it (\`prepare({ demand: "manual" })\`), when the estimate reaches the limit, or when the provider's own count says so. Mechanical edits go first where they are enough.
+7. **After a turn** (\`prepare({ moment: "after-turn" })\`) edits are made that pay for the cache they cost.
+8. **A compaction that will soon be due** is begun (\`backgroundCompaction\`): its summary is written while requests go on.`;
 
 const REASON_ROWS = (meanings: Readonly<Record<string, string>>): string =>
   Object.entries(meanings)
