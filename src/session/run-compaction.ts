@@ -13,6 +13,7 @@ import {
   planCompaction,
 } from "../compaction/plan/plan-compaction.ts";
 import { keepAmount } from "../compaction/plan/window.ts";
+import type { Clock } from "../compaction/ports/clock.ts";
 import { afterCompaction } from "../compaction/trigger/should-compact.ts";
 import { omitUndefined } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
@@ -33,7 +34,7 @@ export async function runCompaction(
   const { memory } = core;
   const early = trigger === "manual" ? undefined : memory.background;
   if (early !== undefined && isCurrent(core, early.foldedIds, early.then)) {
-    await Promise.race([early.done, aborted(signal)]);
+    await waitForBackground(core, signal);
     if (signal.aborted) return { status: "aborted" };
     const { finished } = early;
     if (finished !== undefined && memory.background === early && isUsable(core, finished)) {
@@ -82,6 +83,18 @@ export function beginCompaction(core: SessionCore): RunResult {
   memory.version++;
   return { status: "nothing", reason: "in-background" };
 }
+
+/** Waits for what was begun in the background, which keeps the process alive only here. */
+export async function waitForBackground({ memory, ports }: SessionCore, signal: AbortSignal): Promise<void> {
+  if (memory.background === undefined) return;
+  const over = new AbortController();
+  void ports.clock.sleep(LONGEST_WAIT_MS, over.signal);
+  await Promise.race([memory.background.done, aborted(signal)]);
+  over.abort();
+}
+
+/** Longer than any summary may take. */
+const LONGEST_WAIT_MS = 3_600_000;
 
 /** Gives up what was begun in the background, and waits until it has stopped. */
 export async function dropBackground({ memory, log }: SessionCore): Promise<void> {
@@ -159,11 +172,14 @@ async function carryOut(
   { trigger, fits, signal, background }: HowCarriedOut,
 ): Promise<FinishedCompaction> {
   const then = { transcript: history.transcript(), source: history.source() };
+  const clock: Clock = background
+    ? { now: () => ports.clock.now(), sleep: (ms, over) => ports.clock.sleep(ms, over, "unheld") }
+    : ports.clock;
   let failure: CompactionFailed | undefined;
   let end: CompactionEnd | undefined;
   const outcome = await compact(
     plan,
-    { clock: ports.clock, ...(ports.summarizer && { summarizer: ports.summarizer }) },
+    { clock, ...(ports.summarizer && { summarizer: ports.summarizer }) },
     {
       at: ports.clock.now(),
       signal,

@@ -39,7 +39,7 @@ import { createContentRecall } from "./recall-content.ts";
 import { afterRefusal } from "./recovery.ts";
 import { type Restored, restoreBatches } from "./restore.ts";
 import { runAction } from "./run-action.ts";
-import { aborted, dropBackground } from "./run-compaction.ts";
+import { aborted, dropBackground, waitForBackground } from "./run-compaction.ts";
 import { sessionState } from "./snapshot.ts";
 import type { SessionState } from "./state.ts";
 import { MANAGEMENT_SHAPE, type ProviderManagement } from "./window.ts";
@@ -202,7 +202,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   }
 
   async function settled(signal = never): Promise<void> {
-    await memory.background?.done;
+    await waitForBackground(core, signal);
     if (memory.background?.finished !== undefined && !signal.aborted)
       await run({ type: "compact", version: memory.version, trigger: "threshold" }, signal);
     await toolSummariesSettled(signal);

@@ -1,9 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { generateText, stepCountIs, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { carryover } from "../../src/ai-sdk.ts";
 import type { SessionEvent } from "../../src/session/log.ts";
 import { createGate } from "../rig/model-server/step.ts";
+import { bundleAgent } from "./harness/bundle-agent.ts";
 import { startScriptedProvider, summary } from "./harness/scripted-provider.ts";
 import { runToolLoop } from "./harness/tool-loop.ts";
 import { toolText } from "./harness/tool-texts.ts";
@@ -66,6 +69,32 @@ describe("a summarizer that takes its time", () => {
       expect(events.filter((event) => event.type === "compaction_end")).toHaveLength(starts.length);
     },
   );
+});
+
+describe("a summary in the background that never comes", () => {
+  it("does not keep a process alive, unless somebody waits for it", async () => {
+    const agent = await bundleAgent("ending-agent.ts");
+    try {
+      const ending = spawn(process.execPath, [agent.path], { stdio: ["ignore", "pipe", "inherit"] });
+      let printed = "";
+      ending.stdout.on("data", (chunk) => {
+        printed += chunk;
+      });
+      expect(await once(ending, "close")).toEqual([0, null]);
+      expect(printed).toBe("none, 0 in the ledger\n");
+
+      const waiting = spawn(process.execPath, [agent.path, "wait"], { stdio: ["ignore", "pipe", "inherit"] });
+      const ended = once(waiting, "close");
+      await once(waiting.stdout, "data");
+      // The first one was gone by then: nothing was left that could keep it.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(waiting.exitCode).toBe(null);
+      waiting.kill("SIGKILL");
+      await ended;
+    } finally {
+      agent.remove();
+    }
+  }, 60_000);
 });
 
 describe("the price of a loop with summaries that nobody waits for", { timeout: 600_000 }, () => {

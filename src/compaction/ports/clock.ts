@@ -2,6 +2,9 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Resolves after a while, or at once when the signal aborts; never rejects. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves after a while, or at once when the signal aborts; never rejects. `unheld`: it bounds something that nobody
+   * waits for, so that it must not keep the process alive.
+   */
+  sleep(ms: number, signal: AbortSignal, process?: "held" | "unheld"): Promise<void>;
 }

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 
-/** Makes one plain JavaScript file of the small agent, with the version of the AI SDK that is being tested. */
-export async function bundleAgent(): Promise<AgentProgram> {
+/** Makes one plain JavaScript file of a small agent of this folder, with the version of the AI SDK that is being tested. */
+export async function bundleAgent(file = "interrupted-agent.ts"): Promise<AgentProgram> {
   const folder = mkdtempSync(join(tmpdir(), "carryover-agent-"));
   const build = await rolldown({
-    input: join(import.meta.dirname, "interrupted-agent.ts"),
+    input: join(import.meta.dirname, file),
     platform: "node",
     logLevel: "silent",
     plugins: [{ name: "alias", resolveId: (id) => ALIASES.find(({ find }) => find.test(id))?.entry ?? null }],
