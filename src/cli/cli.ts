@@ -10,6 +10,8 @@ import { handoffCommand } from "./handoff/handoff.ts";
 import { inspectCommand } from "./inspect/inspect.ts";
 import { installCommand, uninstallCommand } from "./install/install.ts";
 import { purgeCommand } from "./purge/purge.ts";
+import { recallCommand } from "./recall.ts";
+import { rescueCommand } from "./rescue/rescue.ts";
 import { statsCommand } from "./stats.ts";
 import { CliError, EXIT_CODES, findArgumentProblems } from "./terminal/cli-error.ts";
 import { colorsFor } from "./terminal/output.ts";
@@ -51,6 +53,8 @@ const COMMANDS: ReadonlyMap<string, () => Command> = new Map([
   ["fork", forkCommand],
   ["compact", compactCommand],
   ["handoff", handoffCommand],
+  ["rescue", rescueCommand],
+  ["recall", recallCommand],
   ["stats", statsCommand],
   ["eval", evalCommand],
   ["forks", forksCommand],
@@ -76,6 +80,7 @@ Examples:
   carryover compact session.jsonl            what a compaction would sum up, keep and clear
   carryover handoff --to codex               the newest session goes on in another agent
   carryover install claude-code              the plugin for Claude Code, or codex
+  carryover rescue                           the newest session cannot go on: what is wrong, and one that can
   carryover stats ~/.claude/projects         totals and the worst offenders of a folder
   carryover completion bash >> ~/.bashrc     completion for the shell
 

@@ -21,13 +21,15 @@ import type { Block, SessionHead, Turn } from "./writers/session-head.ts";
  * The first text says what was done.
  */
 export function handOff(transcript: Transcript, options: HandoffOptions): HandedOff {
-  const { target, head, budgetChars, secrets, source } = options;
+  const { target, head, budgetChars, secrets, source, calls = "translated" } = options;
   const redactor = createRedactor();
   const seen = project(transcript).filter(isVisibleToModel);
   const clean = secrets === "taken-out" ? seen.map((message) => redactor.message(message)) : seen;
   const sized =
-    budgetChars === undefined ? { messages: clean, cut: 0, hidden: 0 } : fitted(clean, budgetChars);
-  const { messages, foreign } = translateCalls(sized.messages, target);
+    budgetChars === undefined
+      ? { messages: clean, cut: 0, hidden: 0, folded: 0 }
+      : fitted(clean, budgetChars, options.fold);
+  const { messages, foreign } = translateCalls(sized.messages, target, calls);
   const turns = turnsOf(messages);
   const blocks = turns.flatMap((turn) => turn.blocks);
   const results = blocks.filter((block) => block.type === "result");
@@ -37,10 +39,11 @@ export function handOff(transcript: Transcript, options: HandoffOptions): Handed
     resultChars: results.reduce((sum, { text }) => sum + text.length, 0),
     shortened: sized.cut,
     leftOut: sized.hidden,
+    folded: sized.folded,
     secrets: [...redactor.found.values()].reduce((sum, count) => sum + count, 0),
     foreign,
   };
-  const notice = noticeOf(source, facts);
+  const notice = options.notice?.(facts) ?? noticeOf(source, facts);
   const told = withNotice(turns, notice);
   return { ...facts, notice, content: WRITERS[target](told, head) };
 }
@@ -52,6 +55,12 @@ export interface HandoffOptions {
   readonly budgetChars?: number;
   readonly secrets: "taken-out" | "kept";
   readonly source: HandoffSource;
+  /** `kept`: a session of the same agent, whose tools it knows. @default translated */
+  readonly calls?: "translated" | "kept";
+  /** Sums up the oldest messages where they do not fit; unset: they are left out. */
+  readonly fold?: (messages: Transcript, budgetChars: number) => Transcript;
+  /** What the first text says. @default where the session comes from, and what was done to it */
+  readonly notice?: (facts: HandoffFacts) => string;
 }
 
 /** Where a session comes from. */
@@ -73,6 +82,8 @@ export interface HandoffFacts {
   readonly shortened: number;
   /** Messages that were left out: a summary stands for them, or there was no room. */
   readonly leftOut: number;
+  /** Messages that a summary stands for now. */
+  readonly folded: number;
   readonly secrets: number;
   /** Tools that the receiver does not have. */
   readonly foreign: readonly string[];
@@ -101,13 +112,24 @@ interface Fitted {
   readonly messages: Transcript;
   readonly cut: number;
   readonly hidden: number;
+  readonly folded: number;
 }
 
-/** The messages within a budget, by the lines that are most likely needed next. */
-function fitted(messages: Transcript, budgetChars: number): Fitted {
-  const { messages: kept, edits } = forkContext(messages, { budgetChars, ownTools: [] });
-  const hidden = messages.length - kept.length;
-  return { messages: kept, cut: edits.filter(({ type }) => type === "replace-part").length, hidden };
+/** The messages within a budget, by the lines that are most likely needed next; what does not fit even so is folded. */
+function fitted(messages: Transcript, budgetChars: number, fold?: HandoffOptions["fold"]): Fitted {
+  const inherit = (from: Transcript) => forkContext(from, { budgetChars, ownTools: [] });
+  const first = inherit(messages);
+  const overflows = first.edits.some(
+    ({ type, reason }) => type === "hide-message" && reason === "over-budget",
+  );
+  const shown = fold && overflows ? fold(messages, budgetChars).filter(isVisibleToModel) : messages;
+  const { messages: kept, edits } = shown === messages ? first : inherit(shown);
+  return {
+    messages: kept,
+    cut: edits.filter(({ type }) => type === "replace-part").length,
+    hidden: shown.length - kept.length,
+    folded: Math.max(0, messages.length - shown.length),
+  };
 }
 
 /** The turns of a request that Anthropic's rules allow, which are the strictest. */

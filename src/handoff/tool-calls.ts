@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../text/json.ts";
+import { asArray, asObject, asString, isObject, omitUndefined, type UnknownObject } from "../text/json.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 
@@ -8,9 +8,14 @@ export type HandoffTarget = "claude-code" | "codex" | "opencode" | "opencode2" |
 /**
  * The calls of a transcript under the names that the receiving agent offers. A provider may refuse a call of a tool that
  * is not offered, and a model repeats what it sees; so a call becomes the receiver's own where both have such a tool,
- * and a comment in the receiver's shell where it has none: nothing is lost, and nothing runs.
+ * and a comment in the receiver's shell where it has none: nothing is lost, and nothing runs. In a session of the same
+ * agent calls stay as they are, but for those that older versions had under other names.
  */
-export function translateCalls(transcript: Transcript, target: HandoffTarget): TranslatedCalls {
+export function translateCalls(
+  transcript: Transcript,
+  target: HandoffTarget,
+  calls: "translated" | "kept" = "translated",
+): TranslatedCalls {
   const offered = TOOLS[target];
   let translated = 0;
   const foreign = new Set<string>();
@@ -19,9 +24,11 @@ export function translateCalls(transcript: Transcript, target: HandoffTarget): T
     const write = meaning && offered[meaning.does];
     if (meaning && write) {
       const [tool, input] = write(meaning as never);
+      if (calls === "kept" && tool === part.tool) return part;
       if (tool !== part.tool) translated++;
       return { ...part, tool, input };
     }
+    if (calls === "kept" && isObject(part.input)) return part;
     foreign.add(part.tool);
     const [tool, input] = offered.run({ does: "run", command: asComment(part) });
     return { ...part, tool, input };

@@ -2,12 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { anthropic } from "../../src/formats/wires/anthropic/anthropic.ts";
-import { openaiChat } from "../../src/formats/wires/openai-chat/openai-chat.ts";
-import { openaiResponses } from "../../src/formats/wires/openai-responses/openai-responses.ts";
 import { asArray, asObject } from "../../src/text/json.ts";
-import type { Transcript } from "../../src/transcript/message.ts";
-import { outcomeText, type ToolPart } from "../../src/transcript/part.ts";
+import { outcomeText } from "../../src/transcript/part.ts";
 import {
   AGENT_PROGRAMS,
   type AgentName,
@@ -16,6 +12,7 @@ import {
   createAgentWorld,
 } from "../rig/agents/agent-programs.ts";
 import { describeAgent } from "../rig/agents/describe-agent.ts";
+import { readRequest } from "../rig/agents/read-request.ts";
 import { buildCli } from "../rig/build-cli.ts";
 import { type ModelRequest, type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
 import { call, say } from "../rig/model-server/step.ts";
@@ -165,24 +162,4 @@ async function exportNewest(agent: AgentProgram): Promise<string> {
   const id = String(asObject(newest).id);
   const args = agent.name === "opencode" ? ["export", id] : ["export", "--standalone", id];
   return (await agent.run(world, args)).stdout;
-}
-
-function readRequest({ wire, body }: ModelRequest): {
-  readonly calls: readonly ToolPart[];
-  readonly faults: readonly unknown[];
-  readonly said: string;
-  readonly offered: readonly string[];
-} {
-  const format = wire === "anthropic" ? anthropic : wire === "openai-chat" ? openaiChat : openaiResponses;
-  const transcript: Transcript = format.decode(body as never);
-  const parts = transcript.flatMap((message) => message.parts);
-  return {
-    calls: parts.filter((part) => part.type === "tool"),
-    faults: format.faults(body as never),
-    said: parts.map((part) => (part.type === "text" ? part.text : "")).join("\n"),
-    offered: asArray(body.tools).map((tool) => {
-      const { name, function: described } = asObject(tool);
-      return String(name ?? asObject(described).name);
-    }),
-  };
 }

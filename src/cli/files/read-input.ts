@@ -79,7 +79,8 @@ async function standardInput(): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-async function packingOfFile(path: string): Promise<Packing> {
+/** How a file is packed. */
+export async function packingOfFile(path: string): Promise<Packing> {
   for await (const chunk of createReadStream(path, { end: 3 })) return packingOf(chunk as Buffer);
   return "plain";
 }

@@ -25,11 +25,11 @@ export interface FoundSession {
 
 /** The newest session of OpenCode, Claude Code, Codex or pi on this machine; where there is none, an example. */
 export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSession> {
-  const candidates = (await Promise.all(placesIn(env))).filter((each) => each !== undefined);
   const skipped: string[] = [];
-  for (const { agent, place, open } of candidates.sort((a, b) => b.modifiedMs - a.modifiedMs)) {
+  for (const { agent, place, source } of await findSessions(env)) {
     try {
-      const file = await open();
+      const file =
+        source.type === "file" ? await readInput(place, "live") : await readBytes(await source.read(), place);
       return { file, found: `The newest session on this machine, of ${agent}: ${place}`, skipped };
     } catch (error) {
       skipped.push(`the newest session of ${agent} is passed over: ${errorMessage(error)}`);
@@ -41,19 +41,29 @@ export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSe
   return { file, found, skipped, isExample: true };
 }
 
-interface Candidate {
+/** The newest session of each agent on this machine, the newest of all first, unread. */
+export async function findSessions(env: NodeJS.ProcessEnv): Promise<readonly StoredSession[]> {
+  const found = await Promise.all(placesIn(env));
+  return found.filter((each) => each !== undefined).sort((a, b) => b.modifiedMs - a.modifiedMs);
+}
+
+/** Where an agent keeps a session. */
+export interface StoredSession {
   readonly agent: string;
   /** The path, for display. */
   readonly place: string;
   readonly modifiedMs: number;
-  readonly open: () => Promise<InputFile>;
+  /** `export`: it is put together from a database, or from many files. */
+  readonly source:
+    | { readonly type: "file" }
+    | { readonly type: "export"; readonly read: () => Promise<Uint8Array> };
 }
 
-function placesIn(env: NodeJS.ProcessEnv): readonly Promise<Candidate | undefined>[] {
+function placesIn(env: NodeJS.ProcessEnv): readonly Promise<StoredSession | undefined>[] {
   return [findInDatabase(env), findInStorage(env), ...sessionFolders(env).map(findLines)];
 }
 
-async function findInDatabase(env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
+async function findInDatabase(env: NodeJS.ProcessEnv): Promise<StoredSession | undefined> {
   const place = join(dataHome(env), "opencode", "opencode.db");
   // The write-ahead log changes before the database does.
   const times = await Promise.all([modifiedMs(place), modifiedMs(`${place}-wal`)]);
@@ -62,7 +72,7 @@ async function findInDatabase(env: NodeJS.ProcessEnv): Promise<Candidate | undef
     agent: "OpenCode",
     place,
     modifiedMs: Math.max(...times.map((time) => time ?? 0)),
-    open: async () => readBytes(await exportNewestSession(env, forkSessions), place),
+    source: { type: "export", read: () => exportNewestSession(env, forkSessions) },
   };
 }
 
@@ -75,7 +85,7 @@ async function forkSessions(): Promise<ReadonlySet<string>> {
 }
 
 /** Older versions of OpenCode kept a session in JSON files. */
-async function findInStorage(env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
+async function findInStorage(env: NodeJS.ProcessEnv): Promise<StoredSession | undefined> {
   const storage = join(dataHome(env), "opencode", "storage");
   const newest = await newestFile(join(storage, "session"), (name) => name.endsWith(".json"));
   if (newest === undefined) return undefined;
@@ -83,18 +93,18 @@ async function findInStorage(env: NodeJS.ProcessEnv): Promise<Candidate | undefi
     agent: "OpenCode",
     place: newest.path,
     modifiedMs: newest.modifiedMs,
-    open: async () => readBytes(await readStoredSession(storage, newest.path), newest.path),
+    source: { type: "export", read: () => readStoredSession(storage, newest.path) },
   };
 }
 
-async function findLines({ agent, folder, idOf, isMain }: SessionFolder): Promise<Candidate | undefined> {
+async function findLines({ agent, folder, idOf, isMain }: SessionFolder): Promise<StoredSession | undefined> {
   const newest = await newestFile(folder, (name) => idOf(name) !== undefined && isMain(name));
   if (newest === undefined) return undefined;
   return {
     agent,
     place: newest.path,
     modifiedMs: newest.modifiedMs,
-    open: () => readInput(newest.path, "live"),
+    source: { type: "file" },
   };
 }
 

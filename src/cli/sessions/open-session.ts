@@ -84,7 +84,8 @@ async function sessionsNamed(named: string, env: NodeJS.ProcessEnv): Promise<rea
   return exact.length > 0 ? exact : all;
 }
 
-function isOpenCodeId(named: string): boolean {
+/** True for an id as OpenCode gives them. */
+export function isOpenCodeId(named: string): boolean {
   return /^ses_\w+$/.test(named);
 }
 

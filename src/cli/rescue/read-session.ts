@@ -1,0 +1,255 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { detectFormat, type FormatName } from "../../formats/detect-format.ts";
+import { type JsonLine, type LineProblem, readJsonLines } from "../../formats/lines/read-json-lines.ts";
+import { formatOf } from "../../formats/read-transcript.ts";
+import { asObject, asString } from "../../text/json.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import { packingOfFile, readInput } from "../files/read-input.ts";
+import { unpack } from "../files/unpack.ts";
+import { claudeCodeLines } from "./lines/claude-code.ts";
+import { codexLines } from "./lines/codex.ts";
+import { piLines } from "./lines/pi.ts";
+import type { CollectedLines, Finding, Keep, KeptLine, SessionLines } from "./lines/session-lines.ts";
+
+/** A session as far as it could be read, whatever is wrong with its file. */
+export interface ReadSession extends Omit<CollectedLines, "lines"> {
+  readonly path: string;
+  readonly format: FormatName;
+  readonly transcript: Transcript;
+  readonly sizeBytes: number;
+  /** Lines of the file; unset for one that is a single value. */
+  readonly lineCount?: number;
+  readonly sessionId?: string;
+  /** The folder of the project, where it is named. */
+  readonly cwd?: string;
+  /** The line of a message or a call by its id. */
+  lineOf(id: string): number | undefined;
+}
+
+/**
+ * Reads a session line by line and mends what stands in the way: what is damaged is passed over and reported, missing
+ * links are put in. Memory is bounded by what is kept, not by the file. A file that is one value is read as it is.
+ */
+export async function readSession(path: string, keep: Keep): Promise<ReadSession> {
+  const { size: sizeBytes } = await stat(path).catch(() => ({ size: 0 }));
+  const problems: LineProblem[] = [];
+  const bytes = watchBytes(unpack(createReadStream(path), await packingOfFile(path)));
+  const head: JsonLine[] = [];
+  let format: FormatName | undefined;
+  let lines: SessionLines | undefined;
+  let lineCount = 0;
+  const onProblem = (problem: LineProblem): void => {
+    if (problems.length < MAX_PROBLEMS) problems.push(problem);
+    lineCount = problem.lineNumber;
+  };
+  for await (const batch of readJsonLines(bytes.source, { onProblem })) {
+    for (const line of batch) {
+      lineCount = line.lineNumber;
+      if (lines !== undefined) {
+        lines.take(line);
+        continue;
+      }
+      if (head.length >= SAMPLE_LINES) continue;
+      head.push(line);
+      const detected = detectFormat({ type: "lines", lines: [line.value, undefined] });
+      const create = COLLECTORS[detected.format];
+      if (create === undefined || detected.format === "unknown") continue;
+      format = detected.format;
+      lines = create(keep, sessionIdOf(path));
+      for (const each of head) lines.take(each);
+    }
+  }
+  if (lines === undefined || format === undefined) return readWhole(path, sizeBytes);
+  const { lines: kept, findings, ...rest } = lines.end();
+  const wire = kept.map(({ value }) => value);
+  return {
+    ...rest,
+    path,
+    format,
+    sizeBytes,
+    lineCount,
+    transcript: formatOf(format).decode(wire),
+    findings: [...bytes.findings(), ...damageOf(problems, lineCount), ...findings],
+    ...namesIn(
+      head.map(({ value }) => value),
+      path,
+    ),
+    lineOf: lineIndex(kept),
+  };
+}
+
+type Create = (keep: Keep, sessionId: string | undefined) => SessionLines;
+
+const COLLECTORS: Readonly<Partial<Record<string, Create>>> = {
+  "claude-code": claudeCodeLines,
+  codex: codexLines,
+  pi: piLines,
+};
+
+/** How many lines are looked at before a file that begins with unknown ones is read as a single value. */
+const SAMPLE_LINES = 200;
+const MAX_PROBLEMS = 10_000;
+
+async function readWhole(path: string, sizeBytes: number): Promise<ReadSession> {
+  const { format, transcript, wire, sessionId, warnings } = await readInput(path);
+  const findings = warnings.map((text): Finding => ({ problem: "damaged-line", severity: "note", text }));
+  const cwd = namesIn([wire], path).cwd;
+  return {
+    path,
+    format,
+    transcript,
+    sizeBytes,
+    findings,
+    lineOf: () => undefined,
+    ...(sessionId !== undefined && { sessionId }),
+    ...(cwd !== undefined && { cwd }),
+  };
+}
+
+/** The same bytes; notes a byte-order mark and the first place that is no UTF-8. */
+function watchBytes(source: AsyncIterable<Uint8Array>): {
+  readonly source: AsyncIterable<Uint8Array>;
+  findings(): readonly Finding[];
+} {
+  const findings: Finding[] = [];
+  async function* watched(): AsyncGenerator<Uint8Array> {
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    let line = 1;
+    let isFirst = true;
+    let isUtf8 = true;
+    for await (const chunk of source) {
+      if (isFirst && chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf)
+        findings.push(BYTE_ORDER_MARK);
+      isFirst = false;
+      if (isUtf8) {
+        try {
+          decoder.decode(chunk, { stream: true });
+          line += newlinesIn(chunk);
+        } catch {
+          isUtf8 = false;
+          findings.push({
+            problem: "not-utf8",
+            severity: "note",
+            line: line + placeOf(chunk),
+            text: NOT_UTF8,
+          });
+        }
+      }
+      yield chunk;
+    }
+  }
+  return { source: watched(), findings: () => findings };
+}
+
+const BYTE_ORDER_MARK: Finding = {
+  problem: "byte-order-mark",
+  severity: "broken",
+  line: 1,
+  text: "the file begins with a byte-order mark, which programs take for a part of the first line",
+};
+const NOT_UTF8 = "bytes that are no UTF-8; they are read as �";
+
+function newlinesIn(chunk: Uint8Array): number {
+  let count = 0;
+  for (let at = chunk.indexOf(0x0a); at !== -1; at = chunk.indexOf(0x0a, at + 1)) count++;
+  return count;
+}
+
+/** In how many lines of a chunk the first broken byte comes. */
+function placeOf(chunk: Uint8Array): number {
+  let start = 0;
+  for (let lines = 0; ; lines++) {
+    const end = chunk.indexOf(0x0a, start);
+    try {
+      new TextDecoder("utf-8", { fatal: true }).decode(chunk.subarray(start, end === -1 ? undefined : end));
+    } catch {
+      // The first piece may be the rest of a character that began in the chunk before.
+      if (start > 0 || lines > 0 || end === -1) return lines;
+    }
+    if (end === -1) return lines;
+    start = end + 1;
+  }
+}
+
+/** Broken lines, one by one as long as they are few. */
+function damageOf(problems: readonly LineProblem[], lineCount: number): readonly Finding[] {
+  const told = problems.slice(0, MAX_TOLD).map(({ lineNumber, problem, text }): Finding => {
+    // The half of a line that is being written is no reason to leave the session.
+    const severity = problem === "torn" && lineNumber >= lineCount ? "note" : "broken";
+    return { problem: "damaged-line", severity, line: lineNumber, text: `${DAMAGE[problem]}: ${text}` };
+  });
+  const more = problems.length - told.length;
+  const next = problems[MAX_TOLD];
+  if (next === undefined) return told;
+  const text = `${more} more damaged lines`;
+  return [...told, { problem: "damaged-line", severity: "broken", line: next.lineNumber, text }];
+}
+
+const MAX_TOLD = 8;
+
+const DAMAGE: Readonly<Record<LineProblem["problem"], string>> = {
+  torn: "not written to its end",
+  "nul-bytes": "zeroed",
+  "not-json": "cut or overwritten",
+  "too-long": "too long",
+};
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+
+/** The id of a session by the name of its file. */
+export function sessionIdOf(path: string): string | undefined {
+  return UUID.exec(basename(path))?.[0];
+}
+
+function namesIn(
+  lines: readonly unknown[],
+  path: string,
+): { readonly sessionId?: string; readonly cwd?: string } {
+  let cwd: string | undefined;
+  let sessionId = sessionIdOf(path);
+  for (const value of lines) {
+    const line = asObject(value);
+    const payload = asObject(line.payload);
+    const info = asObject(line.info);
+    cwd ??=
+      asString(line.cwd) ??
+      asString(payload.cwd) ??
+      asString(info.directory) ??
+      asString(asObject(info.location).directory);
+    sessionId ??=
+      asString(line.sessionId) ?? (line.type === "session_meta" ? asString(payload.id) : undefined);
+  }
+  return { ...(cwd !== undefined && { cwd }), ...(sessionId !== undefined && { sessionId }) };
+}
+
+function lineIndex(kept: readonly KeptLine[]): (id: string) => number | undefined {
+  let index: Map<string, number> | undefined;
+  return (id) => {
+    index ??= indexOf(kept);
+    return index.get(id);
+  };
+}
+
+function indexOf(kept: readonly KeptLine[]): Map<string, number> {
+  const index = new Map<string, number>();
+  for (const { value, lineNumber } of kept) {
+    const { uuid, id, message, payload, carryover } = asObject(value);
+    const { id: messageId, content } = asObject(message);
+    const { id: itemId, call_id } = asObject(payload);
+    const blocks = Array.isArray(content) ? content.map(asObject) : [];
+    const names = [
+      uuid,
+      id,
+      messageId,
+      itemId,
+      call_id,
+      asObject(carryover).id,
+      asObject(message).toolCallId,
+    ];
+    for (const block of blocks) names.push(block.id, block.tool_use_id);
+    for (const name of names) if (typeof name === "string" && !index.has(name)) index.set(name, lineNumber);
+  }
+  return index;
+}
