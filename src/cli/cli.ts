@@ -10,7 +10,7 @@ import { handoffCommand } from "./handoff/handoff.ts";
 import { inspectCommand } from "./inspect/inspect.ts";
 import { installCommand, uninstallCommand } from "./install/install.ts";
 import { purgeCommand } from "./purge/purge.ts";
-import { recallCommand } from "./recall.ts";
+import { recallCommand } from "./rescue/recall.ts";
 import { rescueCommand } from "./rescue/rescue.ts";
 import { statsCommand } from "./stats.ts";
 import { CliError, EXIT_CODES, findArgumentProblems } from "./terminal/cli-error.ts";

@@ -17,13 +17,13 @@ import {
   shellWord,
   start,
 } from "../handoff/deliver.ts";
-import { ownCommand } from "../recall.ts";
 import { type SessionFile, withSessionFile } from "../sessions/session-file.ts";
 import { CliError, parseSize } from "../terminal/cli-error.ts";
 import { colorsFor, createProgressLine, formatNumber, printJson, renderTable } from "../terminal/output.ts";
 import { type Diagnosis, diagnose } from "./diagnose.ts";
 import type { Finding } from "./lines/session-lines.ts";
 import { type ReadSession, readSession } from "./read-session.ts";
+import { ownCommand } from "./recall.ts";
 
 /** `carryover rescue`: a session that cannot go on becomes one that can. */
 export function rescueCommand(): Command {
@@ -63,7 +63,7 @@ Examples:
 
 The original is never changed. What does not fit can be read again with carryover recall, and the new session says so.`;
 
-interface RescueFlags {
+export interface RescueFlags {
   readonly dryRun?: true;
   readonly force?: true;
   readonly budget?: number;
@@ -76,42 +76,52 @@ interface RescueFlags {
   readonly json?: true;
 }
 
-async function runRescue(wanted: string | undefined, flags: RescueFlags): Promise<void> {
-  const delivered = await withSessionFile(wanted, process.env, (opened) => rescue(opened, flags));
+async function runRescue(named: string | undefined, flags: RescueFlags): Promise<void> {
+  const delivered = await withSessionFile(named, process.env, async (file) => {
+    const progress = createProgressLine();
+    progress.show(`reading ${file.name}`);
+    const rescued = await rescue(file, flags, process.env).finally(() => progress.end());
+    if (flags.json) printJson(reportOf(rescued));
+    else process.stdout.write(`${describe(rescued)}\n`);
+    return rescued.delivered;
+  });
   if (delivered !== undefined && flags.go) await start(delivered);
 }
 
-async function rescue(opened: SessionFile, flags: RescueFlags): Promise<Delivered | undefined> {
-  const progress = createProgressLine();
-  progress.show(`reading ${opened.name}`);
-  const keep = flags.beforeCompaction ? "all" : "window";
-  const session = await readSession(opened.path, keep).finally(() => progress.end());
+/** Finds out what is wrong with a session, and writes one that can go on where something is, or where that is asked for. */
+export async function rescue(
+  file: SessionFile,
+  flags: RescueFlags,
+  env: NodeJS.ProcessEnv,
+): Promise<Rescued> {
+  const session = await readSession(file.path, flags.beforeCompaction ? "before-compaction" : "window");
   const diagnosis = diagnose(session, {
     windowTokens: flags.window,
     compaction: flags.beforeCompaction ? "undo" : "judge",
   });
   const isBroken = diagnosis.findings.some(({ severity }) => severity === "broken");
   const isWanted = isBroken || flags.force === true || flags.budget !== undefined;
-  const delivered =
-    isWanted && !flags.dryRun ? await write({ opened, session, diagnosis, flags }) : undefined;
-  const status = delivered ? "rescued" : isBroken ? "broken" : "healthy";
-  if (flags.json) printJson(reportOf(status, { opened, session, diagnosis, delivered }));
-  else process.stdout.write(`${describe({ opened, session, diagnosis, delivered })}\n`);
-  return delivered;
+  const found = { file, session, diagnosis };
+  const delivered = isWanted && !flags.dryRun ? await write(found, flags, env) : undefined;
+  return { ...found, status: delivered ? "rescued" : isBroken ? "broken" : "healthy", delivered };
+}
+
+export interface Rescued extends Case {
+  readonly status: "rescued" | "broken" | "healthy";
+  readonly delivered: Delivered | undefined;
 }
 
 interface Case {
-  readonly opened: SessionFile;
+  readonly file: SessionFile;
   readonly session: ReadSession;
   readonly diagnosis: Diagnosis;
 }
 
-async function write({
-  opened,
-  session,
-  diagnosis,
-  flags,
-}: Case & { readonly flags: RescueFlags }): Promise<Delivered> {
+async function write(
+  { file, session, diagnosis }: Case,
+  flags: RescueFlags,
+  env: NodeJS.ProcessEnv,
+): Promise<Delivered> {
   const { format, cwd } = session;
   const agent = AGENTS[format];
   if (agent === undefined)
@@ -120,21 +130,21 @@ async function write({
     ]);
   const { transcript, windowTokens } = diagnosis;
   if (!transcript.some(({ parts }) => parts.length > 0))
-    throw new CliError(`${opened.name} has no message that could be read`);
+    throw new CliError(`${file.name} has no message that could be read`);
   const tokens = flags.budget ?? Math.floor(windowTokens * SHARE_OF_WINDOW);
   return deliver(transcript, {
     agent,
     cwd: resolve(flags.cwd ?? (cwd !== undefined && existsSync(cwd) ? cwd : ".")),
     title: `Rescued ${session.sessionId ?? "session"}`,
     model: flags.model,
-    env: process.env,
+    env,
     options: {
       calls: "kept",
       secrets: flags.secrets === "out" ? "taken-out" : "kept",
       budgetChars: charsForTokens(transcript, tokens),
       fold: (messages) => fold(messages, tokens),
-      source: { format, path: opened.name },
-      notice: (facts) => noticeOf({ opened, session, diagnosis }, facts, flags),
+      source: { format, path: file.name },
+      notice: (facts) => noticeOf({ file, diagnosis }, facts, { flags, env }),
     },
   });
 }
@@ -160,7 +170,11 @@ function fold(messages: Transcript, budgetTokens: number): Transcript {
 const KEPT_SHARE = 0.6;
 
 /** What the model reads first: what happened to the conversation, and how the rest is read again. */
-function noticeOf({ opened, diagnosis }: Case, facts: HandoffFacts, { secrets }: RescueFlags): string {
+function noticeOf(
+  { file, diagnosis }: Pick<Case, "file" | "diagnosis">,
+  facts: HandoffFacts,
+  { flags, env }: { readonly flags: RescueFlags; readonly env: NodeJS.ProcessEnv },
+): string {
   const problems = new Set(diagnosis.findings.filter(({ severity }) => severity === "broken").map(shortOf));
   const done = [
     `${plural(facts.calls, "tool call")} with ${facts.calls === 1 ? "its result" : "their results"}`,
@@ -172,12 +186,12 @@ function noticeOf({ opened, diagnosis }: Case, facts: HandoffFacts, { secrets }:
   ].filter((text) => text !== "");
   const why = problems.size === 0 ? "" : ` It could not go on: ${[...problems].join(", ")}.`;
   const command = [
-    ...ownCommand(process.env),
+    ...ownCommand(env),
     "recall",
-    opened.name,
-    ...(secrets === "out" ? ["--secrets", "out"] : []),
+    file.name,
+    ...(flags.secrets === "out" ? ["--secrets", "out"] : []),
   ];
-  return `[Rescued by Carryover from session ${opened.name}, which is untouched.${why} Here: ${done.join("; ")}. What is missing can be read again in your shell: ${command.map(shellWord).join(" ")} '<words to look for, or a handle>']`;
+  return `[Rescued by Carryover from session ${file.name}, which is untouched.${why} Here: ${done.join("; ")}. What is missing can be read again in your shell: ${command.map(shellWord).join(" ")} '<words to look for, or a handle>']`;
 }
 
 const SHORT: Readonly<Record<Finding["problem"], string>> = {
@@ -200,22 +214,18 @@ const SHORT: Readonly<Record<Finding["problem"], string>> = {
 };
 const shortOf = ({ problem }: Finding): string => SHORT[problem];
 
-interface Outcome extends Case {
-  readonly delivered: Delivered | undefined;
-}
-
-function reportOf(status: string, { opened, session, diagnosis, delivered }: Outcome): object {
+function reportOf({ status, file, session, diagnosis, delivered }: Rescued): object {
   const { findings, tokens, windowTokens } = diagnosis;
   const { format, sizeBytes, lineCount } = session;
   return {
     status,
-    session: { name: opened.name, format, sizeBytes, lineCount, tokens, windowTokens },
+    session: { name: file.name, format, sizeBytes, lineCount, tokens, windowTokens },
     findings,
     ...(delivered && { rescued: { ...deliveryReport(delivered), cwd: delivered.cwd } }),
   };
 }
 
-function describe({ opened, session, diagnosis, delivered }: Outcome): string {
+function describe({ file, session, diagnosis, delivered }: Rescued): string {
   const colors = colorsFor(process.stdout);
   const { findings, tokens, windowTokens } = diagnosis;
   const size = [
@@ -228,7 +238,7 @@ function describe({ opened, session, diagnosis, delivered }: Outcome): string {
   const section = (title: string, listed: readonly Finding[]): readonly string[] =>
     listed.length === 0 ? [] : ["", colors.bold(title), renderTable(listed.map(rowOf))];
   return [
-    `${colors.bold(opened.name)} (${session.format}, ${size.join(", ")})`,
+    `${colors.bold(file.name)} (${session.format}, ${size.join(", ")})`,
     ...section("What is wrong", broken),
     ...section("Also seen", notes),
     "",

@@ -6,6 +6,7 @@ import {
   type CollectedLines,
   type Finding,
   type Keep,
+  type KeptLine,
   type NotedError,
   type SessionLines,
   withoutMedia,
@@ -18,6 +19,8 @@ import {
 export function codexLines(keep: Keep): SessionLines {
   let collected = collectCodex();
   let numbers = new Map<unknown, number>();
+  /** What stands before the newest compaction that says something, and behind the one before it. */
+  let older: readonly KeptLine[] = [];
   /** Where the session and its model are named. */
   let heads: UnknownObject[] = [];
   let firstType: unknown;
@@ -31,12 +34,16 @@ export function codexLines(keep: Keep): SessionLines {
     numbers.set(line, lineNumber);
   };
 
+  const keptLines = (): readonly KeptLine[] =>
+    collected.lines().map((value) => ({ value, lineNumber: numbers.get(value) ?? 0 }));
+
   const takeCompaction = (line: UnknownObject, lineNumber: number): void => {
     const payload = asObject(line.payload);
     compactions.count++;
     compactions.chars += textChars(payload);
     error = undefined;
-    if (keep === "window" && saysSomething(payload)) {
+    if (keep !== "all" && saysSomething(payload)) {
+      older = keep === "before-compaction" ? keptLines() : [];
       collected = collectCodex();
       numbers = new Map();
       for (const head of heads) keepLine(head, 0);
@@ -63,9 +70,8 @@ export function codexLines(keep: Keep): SessionLines {
       else keepLine(asObject(withoutMedia(named(line, lineNumber))), lineNumber);
     },
     end(): CollectedLines {
-      const lines = collected.lines().map((value) => ({ value, lineNumber: numbers.get(value) ?? 0 }));
       return {
-        lines,
+        lines: [...older, ...keptLines()],
         findings: [...headFinding(firstType, firstLine), ...sizeFinding(compactions)],
         ...(windowTokens !== undefined && { windowTokens }),
         ...(error && { error }),

@@ -58,9 +58,10 @@ export interface NotedError {
 
 /**
  * `window`: what the newest usable compaction stands for is let go as the file is read, so that one of any size can be.
- * `all`: everything that was ever said, of all branches, without what was said twice.
+ * `before-compaction`: with what the newest compaction took away. `all`: everything that was ever said, of all branches,
+ * without what was said twice.
  */
-export type Keep = "window" | "all";
+export type Keep = "window" | "before-compaction" | "all";
 
 /** Counts what is wrong in the same way, and tells it once with the first line. */
 export function createCounter(): Counter {

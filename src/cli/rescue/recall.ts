@@ -1,20 +1,20 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { Command, Option } from "commander";
-import { parseRange, RANGE } from "../plugin/tools/tools.ts";
+import { parseRange, RANGE } from "../../plugin/tools/tools.ts";
 import {
   hiddenTexts,
   RECALL_MAX_CHARS,
   type Recalled,
   type RecallRequest,
   recall,
-} from "../session/recall.ts";
-import { formatMatches } from "../session/search.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
-import { readSession } from "./rescue/read-session.ts";
-import { withSessionFile } from "./sessions/session-file.ts";
-import { CliError } from "./terminal/cli-error.ts";
-import { createProgressLine, printJson } from "./terminal/output.ts";
+} from "../../session/recall.ts";
+import { formatMatches } from "../../session/search.ts";
+import type { Message, Transcript } from "../../transcript/message.ts";
+import { withSessionFile } from "../sessions/session-file.ts";
+import { CliError } from "../terminal/cli-error.ts";
+import { createProgressLine, printJson } from "../terminal/output.ts";
+import { readSession } from "./read-session.ts";
 
 /** `carryover recall`: what a session once held, by a handle or by words. */
 export function recallCommand(): Command {
