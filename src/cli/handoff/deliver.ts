@@ -101,7 +101,8 @@ export function charsForTokens(transcript: Transcript, tokens: number): number {
     .flatMap(({ parts }) => parts.map(partText))
     .join("\n")
     .slice(0, SAMPLE_CHARS);
-  const charsPerToken = text === "" ? 4 : text.length / Math.max(1, estimateTokens(text, { estimator: "calibrated" }));
+  const charsPerToken =
+    text === "" ? 4 : text.length / Math.max(1, estimateTokens(text, { estimator: "calibrated" }));
   return Math.max(MIN_BUDGET_CHARS, Math.floor(tokens * charsPerToken));
 }
 
