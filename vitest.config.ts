@@ -13,15 +13,50 @@ export const NEEDS_A_PROGRAM: readonly string[] = [
   "test/agent/long-session.test.ts",
 ];
 
+/** Rooms without a world: their files share a process, since loading the same modules for each took longer than many tests. */
+const SHARE_A_PROCESS: readonly string[] = [
+  "src/{text,transcript,stages,tool-output,fork,compaction,session,formats}/**/*.test.ts",
+  "src/inspector/view/**/*.test.ts",
+];
+
+/** A hook of its ends the process, which only a process of its own survives. */
+const NEEDS_A_PROCESS = "src/compaction/compact-hook-faults.test.ts";
+
+/** What every run of tests has. */
+export const COMMON: NonNullable<ViteUserConfig["test"]> = {
+  setupFiles: ["test/rig/setup.ts"],
+  // Many tests wait for processes and disks: two workers pay even on two cores.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+};
+
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...NEEDS_A_PROGRAM],
-    setupFiles: ["test/rig/setup.ts"],
-    // Many tests wait for processes and disks: two workers pay even on two cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    ...COMMON,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "rooms",
+          isolate: false,
+          include: [...SHARE_A_PROCESS],
+          exclude: [...configDefaults.exclude, NEEDS_A_PROCESS],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "world",
+          include: ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
+          exclude: [
+            ...configDefaults.exclude,
+            ...NEEDS_A_PROGRAM,
+            ...SHARE_A_PROCESS.map((files) => files.replace("*.test.ts", "!(compact-hook-faults).test.ts")),
+          ],
+        },
+      },
+    ],
   },
 });
 

@@ -1,11 +1,11 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { TRIES_AGAIN, UnsteadyReporter } from "./test/rig/unsteady-reporter.ts";
-import unit, { NEEDS_A_PROGRAM } from "./vitest.config.ts";
+import { COMMON, NEEDS_A_PROGRAM } from "./vitest.config.ts";
 
 /** Tests that need a browser or a database: `npm run test:hosts` runs them beside the scenarios in the real agents. */
 const config: ViteUserConfig = defineConfig({
   test: {
-    ...unit.test,
+    ...COMMON,
     include: [...NEEDS_A_PROGRAM],
     exclude: [],
     retry: TRIES_AGAIN,

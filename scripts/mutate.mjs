@@ -15,6 +15,7 @@ const TESTS = {
   fork: ["fork"],
   "fork/context": ["fork"],
   "fork/life": ["fork/life"],
+  "tool-output": ["tool-output"],
 };
 const LEAST_PERCENT = 85;
 const ROOM_TIMEOUT_MS = 60 * 60_000;

@@ -67,7 +67,7 @@ describe("carryover inspect", () => {
   });
 
   it("says the same of a gzipped file and of standard input", async () => {
-    for (const { fileName, text } of samples.slice(0, 4)) {
+    for (const { fileName, text } of samples.slice(0, 1)) {
       const { file: _, ...plain } = await inspect(file(fileName, text));
       const { file: __, ...packed } = await inspect(file(`${fileName}.gz`, gzipSync(text)));
       const { file: ___, ...piped } = await inspect("-", text);

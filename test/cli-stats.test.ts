@@ -89,8 +89,9 @@ describe("carryover stats", () => {
 const corpus = resolve(import.meta.dirname, "../../shared/eval/corpus");
 const isThere = existsSync(join(corpus, "manifest.json"));
 if (!isThere) console.log("cli-stats: skipped, ../shared/eval/corpus is not there");
+const isLong = process.env.CARRYOVER_LONG !== undefined;
 
-describe.skipIf(!isThere)("carryover stats on the corpus", () => {
+describe.skipIf(!isThere || !isLong)("carryover stats on the corpus (CARRYOVER_LONG)", () => {
   it("reads all 75 sessions", async () => {
     const { status, stdout } = await carryover(["stats", corpus, "--json"]);
     expect(status).toBe(0);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "program/package.json"), '{"version":"0.0.0","type":"module"}');
   mkdirSync(join(sessions, "deep"), { recursive: true });
   for (let index = 0; index < 6; index++) {
-    const session = exportOf(workingSession({ steps: 60 + index, editsBackSteps: 2 + 5 * index }));
+    const session = exportOf(workingSession({ steps: 30 + index, editsBackSteps: 2 + 5 * index }));
     const json = JSON.stringify(session);
     if (index % 2 === 0) writeFileSync(join(sessions, `s${index}.json`), json);
     else writeFileSync(join(sessions, "deep", `s${index}.json.gz`), gzipSync(json));

@@ -12,7 +12,8 @@ for (const { name, results } of [
   { name: "an agent that delivers every message once", results: "inbox" },
 ] as const)
   agentHostContract(
-    { describe, it },
+    // Most of the time they wait, and each has an agent and a folder of its own.
+    { describe, it: it.concurrent },
     {
       name,
       start({ options: given, output }) {

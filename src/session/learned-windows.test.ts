@@ -46,10 +46,10 @@ function reword(
 
 /** All of it is long: the newest turns of a window of a million tokens alone are megabytes. */
 const isLong = process.env.CARRYOVER_LONG !== undefined;
-const TURNS = isLong ? 300 : 100;
+const TURNS = isLong ? 300 : 40;
 const REAL_WINDOWS = isLong
   ? [4_000, 64_000, 16_000, 256_000, 4_000, 64_000, 16_000, 1_000_000]
-  : [4_000, 16_000];
+  : [4_000, 8_000];
 
 describe.runIf(cases.length > 0)(
   "a window that nobody knows (../shared/fixtures/overflow-errors.json)",

@@ -70,7 +70,7 @@ interface KnownPlan {
 }
 
 /** Who asked for it. */
-export type PendingMarker = "none" | "auto" | "manual";
+type PendingMarker = "none" | "auto" | "manual";
 
 /** The memory of a session that has seen nothing yet. */
 export function createSessionMemory(options: ResolvedSessionOptions): SessionMemory {
@@ -146,7 +146,7 @@ export interface FinishedCompaction {
 export const RUN_STAGE = "run-stage";
 
 /** Which stages were called, and how they did. */
-export interface StageMemory {
+interface StageMemory {
   /** The owner's messages that they were called for. */
   source: Transcript;
   /** The stage that comes next for those. */
@@ -160,6 +160,6 @@ export interface StageMemory {
 }
 
 /** What is known of stages that were never called. */
-export function createStageMemory(): StageMemory {
+function createStageMemory(): StageMemory {
   return { source: [], next: 0, told: new Set(), hung: new Map(), hasEdited: false };
 }

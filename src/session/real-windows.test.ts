@@ -52,7 +52,7 @@ describe("a conversation that the provider accepts", () => {
           expect(played).not.toHaveProperty("gaveUp");
         },
       ),
-      { numRuns: runs(60) },
+      { numRuns: runs(60, 20) },
     );
   });
 });

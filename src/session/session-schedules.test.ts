@@ -338,7 +338,7 @@ describe("any schedule of messages, errors, aborts, undos and restarts", () => {
           fc.constantFrom("all" as const, "state" as const),
           (moves, summaries, how, keeps) => play({ moves, answer, summaries, how, keeps }),
         ),
-        { numRuns: runs(40), endOnFailure: true },
+        { numRuns: runs(40, 15), endOnFailure: true },
       );
     },
   );

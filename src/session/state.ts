@@ -292,7 +292,7 @@ function isPlace(value: unknown): boolean {
  * The message with its anchors grouped by handle, as the text of a summary has them: what stands in both is then stored
  * once. Any other message as it is.
  */
-export function groupAnchors(message: Message): unknown {
+function groupAnchors(message: Message): unknown {
   const carried = message.metadata?.carried;
   const anchors = carried === undefined ? undefined : groupsOf(carried.anchors);
   if (anchors === undefined) return message;
@@ -300,7 +300,7 @@ export function groupAnchors(message: Message): unknown {
 }
 
 /** What `groupAnchors` was given; anything else as it is. */
-export function ungroupAnchors(value: unknown): unknown {
+function ungroupAnchors(value: unknown): unknown {
   if (!isObject(value) || !isObject(value.metadata) || !isObject(value.metadata.carried)) return value;
   const { metadata } = value;
   const anchors = anchorsOf(value.metadata.carried.anchors);

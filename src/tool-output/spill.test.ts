@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SpillRef, SpillStore } from "./spill.ts";
-import { spillOutput } from "./truncate-tool-content.ts";
+import { spillOutput, truncateToolContent } from "./truncate-tool-content.ts";
 
 const stored: SpillRef = { status: "stored", handle: "h", sha256: "s", bytes: 1 };
 
@@ -38,6 +38,18 @@ describe("spillOutput", () => {
     { name: "a store that answers nothing", put: async () => undefined, code: "BAD_ANSWER" },
     { name: "a store that answers null", put: async () => null, code: "BAD_ANSWER" },
     { name: "a store without a handle", put: async () => ({ status: "stored" }), code: "BAD_ANSWER" },
+    ...(["handle", "sha256", "bytes"] as const).map((field) => ({
+      name: `a store whose ${field} is of another type`,
+      put: async () => ({ ...stored, [field]: field === "bytes" ? "1" : 1 }),
+      code: "BAD_ANSWER",
+    })),
+    {
+      name: "a store that throws null",
+      put: () => {
+        throw null;
+      },
+      code: "UNKNOWN",
+    },
     {
       name: "a code that would break the line",
       put: async () => ({ status: "failed", code: "E]\n[x", reason: "" }),
@@ -50,6 +62,15 @@ describe("spillOutput", () => {
       status: "failed",
       code,
     });
+  });
+
+  it("listens to the signal no longer than it waits", async () => {
+    const { signal } = new AbortController();
+    const listeners: string[] = [];
+    signal.addEventListener = (type: string) => void listeners.push(type);
+    signal.removeEventListener = (type: string) => void listeners.splice(listeners.indexOf(type), 1);
+    await spillOutput("x", { store: storeThat(async () => stored), signal });
+    expect(listeners).toEqual([]);
   });
 
   it("stops waiting for a store that never answers", async () => {
@@ -71,4 +92,11 @@ describe("spillOutput", () => {
     expect(await spillOutput("x", { store, signal: AbortSignal.abort() })).toMatchObject({ code: "ABORTED" });
     expect(asked).toBe(0);
   });
+});
+
+it("says everything that is wrong with what it is given, by its name", async () => {
+  const store = { put: 1 } as unknown as SpillStore;
+  const limits = { maxLines: -1 };
+  const bounded = truncateToolContent([], limits, store, { binary: "no" } as never);
+  await expect(bounded).rejects.toThrow(/limits\.maxLines.*store.*binary/s);
 });

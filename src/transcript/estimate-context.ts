@@ -165,7 +165,7 @@ export interface ContextEstimateOptions extends MessageEstimateOptions {
 }
 
 /** What the options of `estimateContextTokens` may be. */
-export const CONTEXT_ESTIMATE_SHAPE: Shape<ContextEstimateOptions> = {
+const CONTEXT_ESTIMATE_SHAPE: Shape<ContextEstimateOptions> = {
   ...MESSAGE_ESTIMATE_SHAPE,
   model: MODEL_RULE,
   epochStartIndex: limitFrom(0),

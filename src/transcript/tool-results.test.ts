@@ -2,15 +2,7 @@ import { describe, expect, it } from "vitest";
 import { transcript } from "../../test/rig/notation.ts";
 import type { Transcript } from "./message.ts";
 import { CLEARED_PLACEHOLDER, outcomeText, partText, type ToolPart, withText } from "./part.ts";
-import {
-  cutOutcome,
-  handleOf,
-  hasOnlyStub,
-  isCleared,
-  pendingCalls,
-  toolResultKind,
-  toolResults,
-} from "./tool-results.ts";
+import { cutOutcome, handleOf, hasOnlyStub, isCleared, pendingCalls, toolResults } from "./tool-results.ts";
 
 const history = transcript("u:5 a:3(read:9,bash!4,bash?) a(read~7) u:2");
 const hiddenMessage = { metadata: { agentVisible: false } };
@@ -133,17 +125,15 @@ describe("what is left of a result", () => {
       cut,
     }) as ToolPart;
   it.each([
-    { cut: undefined, isStub: false, kind: "tool_result" },
-    { cut: { originalChars: 10, omittedChars: 9 }, isStub: false, kind: "tool_result" },
-    { cut: { originalChars: 10, omittedChars: 10 }, isStub: true, kind: "tool_result" },
+    { cut: undefined, isStub: false },
+    { cut: { originalChars: 10, omittedChars: 9 }, isStub: false },
+    { cut: { originalChars: 10, omittedChars: 10 }, isStub: true },
     {
       cut: { originalChars: 10, omittedChars: 0, archivedAs: "s" },
       isStub: true,
-      kind: "tool_result_archived",
     },
-  ] as const)("of $cut", ({ cut, isStub, kind }) => {
+  ] as const)("of $cut", ({ cut, isStub }) => {
     expect(hasOnlyStub(part(cut as ToolPart["cut"]))).toBe(isStub);
-    expect(toolResultKind(part(cut as ToolPart["cut"]))).toBe(kind);
   });
 });
 

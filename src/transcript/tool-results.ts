@@ -108,11 +108,6 @@ export function hasOnlyStub({ cut }: ToolPart): boolean {
   return cut !== undefined && (cut.archivedAs !== undefined || cut.omittedChars >= cut.originalChars);
 }
 
-/** The documented kind of a result. It is read from the part, since call and result are one part of one message. */
-export function toolResultKind(part: ToolPart): "tool_result" | "tool_result_archived" {
-  return part.cut?.archivedAs === undefined ? "tool_result" : "tool_result_archived";
-}
-
 /** A test whether a tool has one of these names, in upper or lower case. */
 export function createToolMatcher(protectedTools: readonly string[]): (tool: string) => boolean {
   const names = new Set(protectedTools.map((name) => name.toLowerCase()));

@@ -111,7 +111,7 @@ describe("a conversation that the provider accepts", () => {
           }
         },
       ),
-      { numRuns: runs(40), examples: [FOLD_BESIDE_A_LONG_SYSTEM_PROMPT] },
+      { numRuns: runs(40, 12), examples: [FOLD_BESIDE_A_LONG_SYSTEM_PROMPT] },
     );
   });
 });

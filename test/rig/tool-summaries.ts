@@ -6,7 +6,6 @@ import {
 import type { Edit } from "../../src/transcript/edit.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
-import { toolResultKind } from "../../src/transcript/tool-results.ts";
 import { createFakeClock, createFakeSummarizer } from "./fakes.ts";
 import { deepFreeze, transcript } from "./notation.ts";
 
@@ -39,6 +38,10 @@ export const summaryText = (message: Message | undefined): string =>
 
 export const toolParts = (messages: Transcript): readonly ToolPart[] =>
   messages.flatMap((message) => message.parts.filter((part) => part.type === "tool"));
+
+/** The documented kind of a result. */
+export const toolResultKind = (part: ToolPart): "tool_result" | "tool_result_archived" =>
+  part.cut?.archivedAs === undefined ? "tool_result" : "tool_result_archived";
 
 export const archived = (messages: Transcript): number =>
   toolParts(messages).filter((part) => toolResultKind(part) === "tool_result_archived").length;

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../text/json.ts";
@@ -110,7 +109,7 @@ export type HostAnswer = { /** What it wrote to its log. */ readonly printed: re
   | { readonly status: "refused"; readonly reason: string }
 );
 
-export interface AgentTools {
+interface AgentTools {
   readonly name: string;
   /** Those of our tools that it is not offered. */
   readonly refused: readonly string[];

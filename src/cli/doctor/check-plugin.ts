@@ -70,7 +70,7 @@ export async function checkPlugin(setup: PluginCheck): Promise<CheckedPlugin> {
   }
 }
 
-export interface CheckedPlugin {
+interface CheckedPlugin {
   readonly findings: readonly Finding[];
   /** The plugin that offers our tools, where one does. */
   readonly plugin?: ConfiguredPlugin;

@@ -39,7 +39,7 @@ export async function* unpack(source: Source, packing: Packing, limits: UnpackLi
 type Source = AsyncIterable<Uint8Array>;
 
 /** The most that is unpacked. */
-export interface UnpackLimits {
+interface UnpackLimits {
   readonly maxBytes?: number;
   /** Unpacked bytes for each packed one. */
   readonly maxRatio?: number;
@@ -52,7 +52,7 @@ const MAX_RATIO = 1_000;
 const RATIO_FROM_BYTES = 16 * 1024 ** 2;
 
 /** A file that cannot be unpacked, and why. */
-export class UnpackError extends Error {
+class UnpackError extends Error {
   readonly code = "cannot-unpack";
 }
 

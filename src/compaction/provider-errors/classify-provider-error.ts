@@ -42,7 +42,7 @@ export interface ClassifyOptions {
 }
 
 /** What the options of `classifyProviderError` may be. */
-export const CLASSIFY_SHAPE: Shape<ClassifyOptions> = {
+const CLASSIFY_SHAPE: Shape<ClassifyOptions> = {
   provider: anyText,
 };
 

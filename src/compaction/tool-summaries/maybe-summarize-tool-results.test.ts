@@ -11,6 +11,7 @@ import {
   summaries,
   summaryText,
   toolParts,
+  toolResultKind,
 } from "../../../test/rig/tool-summaries.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
@@ -19,7 +20,6 @@ import { applyEdits } from "../../transcript/edit.ts";
 import { findFaults } from "../../transcript/format.ts";
 import { isVisibleToUser, type Message, type Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
-import { toolResultKind } from "../../transcript/tool-results.ts";
 import { countCodePoints } from "../summary/text.ts";
 import { planToolSummaries } from "./plan-tool-summaries.ts";
 

@@ -13,7 +13,7 @@ import {
 } from "./record.ts";
 
 /** What a record keeps of a child's report; the whole is in the child's session. */
-export interface KeptReport {
+interface KeptReport {
   /** Normalized; both ends of a long one. */
   readonly text: string;
   /** The length of the whole where only its ends are kept. */

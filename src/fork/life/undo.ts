@@ -113,7 +113,7 @@ const PLAN = ({ parentSessionId }: ForkRecord): ForkStep["actions"] => [
 ];
 
 /** What a conversation holds of forks: the results that were delivered, and the calls that asked for runs. */
-export interface ForkTraces {
+interface ForkTraces {
   /** Delivery ids. */
   readonly deliveries: ReadonlySet<string>;
   hasCall(call: AskingCall): boolean;

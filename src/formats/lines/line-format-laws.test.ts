@@ -155,7 +155,7 @@ describe.each(formats)("the laws of $name", ({ name, write, folds }) => {
   it("hold on any conversation", () => {
     fc.assert(
       fc.property(randomSession(), (history) => checkLaws(format, write(history), folds)),
-      { numRuns: runs(60) },
+      { numRuns: runs(60, 20) },
     );
   });
 

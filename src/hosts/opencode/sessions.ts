@@ -287,7 +287,8 @@ export function readSession(info: UnknownObject): SessionFacts | undefined {
   });
 }
 
-const DEFAULT_AGENT = "build";
+/** The agent of a session that names none. */
+export const DEFAULT_AGENT = "build";
 
 function tokensOf(tokens: unknown): number {
   const { input, output, reasoning, cache } = asObject(tokens);

@@ -3,9 +3,10 @@ import type { HostSessions, HostValue, ToolCall } from "../../plugin/host/agent-
 import type { AskingAgent, HostAgent, StartAnswer } from "../../plugin/host/agents.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { matches } from "../opencode/child-sessions.ts";
+import { DEFAULT_AGENT } from "../opencode/sessions.ts";
 import { listedIn, type SetupContext } from "./abilities.ts";
 import type { ChildNotes } from "./child-notes.ts";
-import { ask, DEFAULT_AGENT } from "./sessions.ts";
+import { ask } from "./sessions.ts";
 import { opencode2Tools } from "./tools.ts";
 
 /**

@@ -67,7 +67,7 @@ interface CompactionSetup {
   readonly reader: Pick<SessionReader, "read">;
 }
 
-export interface CompactionHooks {
+interface CompactionHooks {
   /** GA. Known from its types alone: never seen in the running program. */
   onCompaction(event: CompactionEvent): Promise<void>;
   onRequest(event: CompactionRequest): Promise<void>;

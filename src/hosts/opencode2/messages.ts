@@ -50,7 +50,7 @@ export interface AnswerFacts {
   learn(messageId: string, fact: AnswerFact): void;
 }
 
-export interface AnswerFact {
+interface AnswerFact {
   readonly agent?: string;
   readonly model?: ModelRef;
   readonly variant?: string;

@@ -42,7 +42,7 @@ export function createNotices({ root, now = Date.now }: NoticesSetup): Notices {
   };
 }
 
-export interface Notices {
+interface Notices {
   /** Returns at once. */
   leave(directory: string, notice: Notice): void;
   /** What waits for a folder, oldest first and each text once; nobody gets it again. */

@@ -8,8 +8,9 @@ import {
   type StoredSession,
 } from "../../plugin/host/agent-host.ts";
 import { createLruMap } from "../../plugin/host/features.ts";
-import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { inTime } from "../opencode/guard.ts";
+import { readSession as readOpencodeSession } from "../opencode/sessions.ts";
 import type { SetupContext } from "./abilities.ts";
 import type { ChildNotes } from "./child-notes.ts";
 import { inheritedMessageId, ownMessageId } from "./messages.ts";
@@ -194,40 +195,17 @@ export async function ask<Value>(call: () => Promise<Value>): Promise<HostValue<
 
 /** A session as OpenCode 2 describes it. Where it does not name the parent or our note, what was kept of the child does. */
 export function readSession(info: UnknownObject, child: KeptChild | undefined): SessionFacts {
-  const { id: modelId, providerID } = asObject(info.model);
-  const model = { provider: asString(providerID) ?? "", id: asString(modelId) ?? "" };
-  const time = asObject(info.time);
+  const facts = readOpencodeSession({ id: "", ...info }) as SessionFacts;
   return omitUndefined({
-    id: asString(info.id) ?? "",
-    parentId: asString(info.parentID) ?? child?.rootSessionId,
-    title: asString(info.title) ?? "",
-    agent: asString(info.agent) ?? DEFAULT_AGENT,
-    model: model.id === "" ? undefined : model,
-    createdAtMs: asNumber(time.created),
-    updatedAtMs: asNumber(time.updated),
-    costUSD: asNumber(info.cost) ?? 0,
-    tokens: allTokens(info.tokens),
-    revertedFrom: asString(asObject(info.revert).messageID),
-    isArchived: asNumber(time.archived) === undefined ? undefined : (true as const),
-    note: asObject(info.metadata).carryover ?? child?.note,
+    ...facts,
+    parentId: facts.parentId ?? child?.rootSessionId,
+    note: facts.note ?? child?.note,
   });
 }
 
 interface KeptChild {
   readonly rootSessionId: string;
   readonly note: unknown;
-}
-
-/** The agent of a session that names none. */
-export const DEFAULT_AGENT = "build";
-
-function allTokens(tokens: unknown): number {
-  const { input, output, reasoning, cache } = asObject(tokens);
-  const { read, write } = asObject(cache);
-  return [input, output, reasoning, read, write].reduce<number>(
-    (sum, each) => sum + (asNumber(each) ?? 0),
-    0,
-  );
 }
 
 /** What stands of a session, and what the user has taken back and may restore. */

@@ -149,7 +149,7 @@ export function toolDefinition(name: string, tool: ModelTool, running: RunningFa
 }
 
 /** What a running tool is told, from what the host gives to it. */
-export type RunningFacts = (call: UnknownObject) => Promise<RunningTool>;
+type RunningFacts = (call: UnknownObject) => Promise<RunningTool>;
 
 function schemaOf(parameter: ToolParameter): UnknownObject {
   const { description } = parameter;

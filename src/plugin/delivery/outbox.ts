@@ -23,7 +23,7 @@ import { createLruMap } from "../host/features.ts";
 import { isOwnTool } from "../window/bound-output.ts";
 
 /** Sends pending results, each once, and checks what became of those that were sent. */
-export interface Outbox {
+interface Outbox {
   /** Gives results to a carrier; they count as sent from then on. */
   take(parentSessionId: string, request: TakeRequest): Promise<readonly EndedFork[]>;
   /** Whether there is anything to take at a moment. */
@@ -313,7 +313,7 @@ export interface Handover {
 }
 
 /** What brings a result into a session. */
-export type Carrier =
+type Carrier =
   | { readonly type: "tool"; readonly callId: string }
   | { readonly type: "message"; readonly messageId: string }
   /** A tool of ours that gives results as its own output. */

@@ -68,7 +68,7 @@ interface ToolOutputEntry {
 }
 
 /** A compaction that gave the agent a summary of ours. */
-export interface CompactionEntry {
+interface CompactionEntry {
   readonly type: "compaction";
   /** Under which everything before it is kept. */
   readonly handle: string;
@@ -180,7 +180,7 @@ const text = (value: unknown): string => asString(value) ?? "";
 const figure = (value: unknown): number => asNumber(value) ?? 0;
 
 /** A batch of edits that is made in every request of a session. */
-export interface BatchInForce {
+interface BatchInForce {
   readonly sessionId: string;
   readonly batch: BatchRecord;
 }

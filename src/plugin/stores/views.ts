@@ -182,7 +182,7 @@ export interface Fold {
 }
 
 /** Keeps what compactions of ours folded. The handle of a fold stands at the end of its summary, so nothing else has to be remembered. */
-export interface Folds {
+interface Folds {
   /** The handle, or why nothing was kept. */
   put(fold: Fold): Promise<{ readonly handle: Handle } | { readonly reason: string }>;
   get(handle: Handle): Promise<Fold | undefined>;

@@ -21,7 +21,7 @@ export interface QueryTerm {
   readonly isBonus: boolean;
 }
 
-export interface Literal {
+interface Literal {
   readonly pattern: RegExp;
   readonly weight: number;
 }

@@ -42,7 +42,7 @@ interface SearchRequest {
   readonly clean: (entry: IndexEntry) => string;
 }
 
-export interface FoundTexts {
+interface FoundTexts {
   readonly texts: readonly FoundText[];
   /** All that may hold it; more than were read. */
   readonly total: number;

@@ -30,7 +30,7 @@ export interface IndexEntry {
 }
 
 /** Passages by their numbers: stretches of whole lines, but for lines that are too long. */
-export interface Passages {
+interface Passages {
   readonly count: number;
   entryOf(passage: number): IndexEntry;
   startOf(passage: number): number;

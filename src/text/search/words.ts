@@ -104,7 +104,7 @@ export function termsOf(word: string): WordTerms {
 }
 
 /** `whole` is set for a word of several parts. */
-export interface WordTerms {
+interface WordTerms {
   readonly parts: readonly string[];
   readonly whole?: string;
 }

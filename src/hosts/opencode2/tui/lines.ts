@@ -165,7 +165,7 @@ export function forkNews(
   });
 }
 
-export type ForkNews =
+type ForkNews =
   | { readonly type: "ended"; readonly name: string; readonly text: string; readonly tone: ToastTone }
   | {
       readonly type: "asks";
