@@ -178,7 +178,7 @@ function blockOf(value: Readonly<Record<string, unknown>>, names: Map<string, st
 
 function textOf(block: unknown): string {
   const { type, text } = asObject(block);
-  return asString(text) ?? `[${String(type)}]`;
+  return asString(text) ?? `[${asString(type) ?? "unknown"}]`;
 }
 
 function noticeOf({ format, sessionId, path, damagedLines = 0 }: HandoffSource, facts: HandoffFacts): string {

@@ -1,5 +1,5 @@
 import { objectOf, type Problem, type Rule, required, show, text, throwProblems } from "../text/check.ts";
-import { asObject, isObject } from "../text/json.ts";
+import { asObject, asString, isObject } from "../text/json.ts";
 import { normalizeText, normalizeTypedText } from "../text/normalize.ts";
 import type { CarriedFacts } from "./carried-facts.ts";
 import {
@@ -334,7 +334,7 @@ function readBy(value: unknown): string | undefined {
   if (tool_calls !== undefined || role === "developer" || asObject(value).tool_call_id !== undefined)
     return "openaiChat.decode([…])";
   if (content === undefined) return undefined;
-  const types = (Array.isArray(content) ? content : []).map((block) => String(asObject(block).type));
+  const types = (Array.isArray(content) ? content : []).map((block) => asString(asObject(block).type) ?? "");
   if (types.some((each) => each.startsWith("tool_"))) return "anthropic.decode([…])";
   if (types.some((each) => each.startsWith("tool-"))) return "aiSdk.decode([…])";
   if (types.some((each) => each.startsWith("input_") || each.startsWith("output_"))) return BY_ITEM;

@@ -16,7 +16,7 @@ export function codexLine(value: unknown): CodexLine {
   const payload = asObject(line.payload);
   switch (line.type) {
     case "response_item":
-      return ITEMS.has(`${payload.type}`) ? { type: "item", item: payload } : OTHER;
+      return ITEMS.has(asString(payload.type) ?? "") ? { type: "item", item: payload } : OTHER;
     case "compacted":
       return { type: "compacted", payload };
     case "event_msg":
@@ -28,7 +28,9 @@ export function codexLine(value: unknown): CodexLine {
     case "session_meta":
       return { type: "model", model: undefined, provider: asString(payload.model_provider) };
     default:
-      return line.payload === undefined && ITEMS.has(`${line.type}`) ? { type: "item", item: line } : OTHER;
+      return line.payload === undefined && ITEMS.has(asString(line.type) ?? "")
+        ? { type: "item", item: line }
+        : OTHER;
   }
 }
 

@@ -1,4 +1,4 @@
-import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { COMPACTION_QUESTION, outcomeText, type Part, type ToolPart } from "../../../transcript/part.ts";
@@ -154,7 +154,7 @@ function writeCompacted(line: UnknownObject, pieces: readonly NextPiece[]): obje
     if (item.type !== "message") return [item];
     if (inside.length === count && inside.every(({ was, now }) => was === now)) return [item];
     const moved = inside.map((piece) => ({ ...piece, index: piece.index - first }));
-    return [withContent(item, moved, `${item.role}`)];
+    return [withContent(item, moved, `${asString(item.role)}`)];
   });
   const message = isChanged || own.length === 0 ? text : payload.message;
   return { ...marked, payload: { ...withoutCopies(payload), message, replacement_history: history } };

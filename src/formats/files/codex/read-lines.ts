@@ -148,7 +148,7 @@ function keyOf(line: unknown, index: number): string {
 }
 
 function roleOf({ type, role }: UnknownObject): string {
-  if (type !== "message") return type?.toString().endsWith("_output") ? "user" : "assistant";
+  if (type !== "message") return asString(type)?.endsWith("_output") ? "user" : "assistant";
   return role === "developer" ? "system" : (asString(role) ?? "unknown");
 }
 

@@ -351,7 +351,7 @@ function isOfProvider({ type, providerExecuted }: UnknownObject): boolean {
 function message(blocks: readonly PlacedBlock<UnknownObject>[], base: AiSdkMessage): AiSdkMessage {
   const values = blocks.map(({ value }) => value);
   // Only a system message has to be a plain text.
-  const content = base.role === "system" ? values.map(({ text }) => String(text ?? "")).join("\n") : values;
+  const content = base.role === "system" ? values.map(({ text }) => asString(text) ?? "").join("\n") : values;
   return { ...base, content };
 }
 

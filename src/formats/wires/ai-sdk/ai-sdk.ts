@@ -1,4 +1,4 @@
-import { asObject, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import { type Fault, findFaults } from "../../../transcript/format.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
@@ -117,15 +117,15 @@ function* repeatedIds(wire: AiSdkWire): Generator<Fault> {
 function shapeFaults(wire: AiSdkWire): readonly Fault[] {
   return wire.flatMap((message, index) => {
     const { role, content } = asObject(message);
-    const known = PART_TYPES[String(role)];
+    const known = PART_TYPES.get(asString(role) ?? "");
     const fault = (text: string): Fault => ({ rule: "ai-sdk-1", messageId: placeOf(index), text });
-    if (known === undefined) return [fault(`no message has the role ${String(role)}`)];
+    if (known === undefined) return [fault(`no message has the role ${asString(role)}`)];
     if (typeof content === "string") return role === "tool" ? [fault("results are a list of parts")] : [];
     if (role === "system" || !Array.isArray(content))
       return [fault("the content is neither text nor a list")];
     return contentOf(message)
-      .filter(({ type }) => !known.has(String(type)))
-      .map(({ type }) => fault(`a message of the ${String(role)} holds no ${String(type)}`));
+      .filter(({ type }) => !known.has(asString(type) ?? ""))
+      .map(({ type }) => fault(`a message of the ${asString(role)} holds no ${asString(type)}`));
   });
 }
 
@@ -144,28 +144,30 @@ function* orderFaults(wire: AiSdkWire): Generator<Fault> {
     if (role === "user" || role === "system") yield* missing();
     for (const { type, toolCallId, providerExecuted } of contentOf(message)) {
       if (role === "assistant" && type === "tool-call" && providerExecuted !== true)
-        open.set(String(toolCallId), index);
-      if (role === "tool" && type === "tool-result") open.delete(String(toolCallId));
+        open.set(asString(toolCallId) ?? "", index);
+      if (role === "tool" && type === "tool-result") open.delete(asString(toolCallId) ?? "");
     }
   }
   yield* missing();
 }
 
-const PART_TYPES: Readonly<Record<string, ReadonlySet<string>>> = {
-  system: new Set(),
-  user: new Set(["text", "image", "file"]),
-  assistant: new Set([
-    "text",
-    "file",
-    "reasoning",
-    "reasoning-file",
-    "custom",
-    "tool-call",
-    "tool-result",
-    "tool-approval-request",
-  ]),
-  tool: new Set(["tool-result", "tool-approval-response"]),
-};
+const PART_TYPES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries({
+    system: new Set(),
+    user: new Set(["text", "image", "file"]),
+    assistant: new Set([
+      "text",
+      "file",
+      "reasoning",
+      "reasoning-file",
+      "custom",
+      "tool-call",
+      "tool-result",
+      "tool-approval-request",
+    ]),
+    tool: new Set(["tool-result", "tool-approval-response"]),
+  }),
+);
 
 function placeOf(index: number): string {
   return `messages[${index}]`;

@@ -188,14 +188,14 @@ function createCallNamer() {
     call({ id, name }: UnknownObject): string {
       const given = asString(id);
       if (given) return given;
-      const callId = `${String(name)}#${++count}`;
-      listOf(open, String(name)).push(callId);
+      const callId = `${asString(name)}#${++count}`;
+      listOf(open, `${asString(name)}`).push(callId);
       return callId;
     },
     result({ id, name }: UnknownObject): string {
       const given = asString(id);
       if (given) return given;
-      const tool = String(name);
+      const tool = `${asString(name)}`;
       return listOf(open, tool).shift() ?? listOf(older, tool).pop() ?? `${tool}#?${++count}`;
     },
   };

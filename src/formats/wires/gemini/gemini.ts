@@ -170,7 +170,8 @@ function readResponse(value: UnknownObject): ResultBlock<UnknownObject> {
 function readFunctionResponse(functionResponse: UnknownObject): ToolOutcome {
   const { response, parts } = functionResponse;
   const name = textName(response);
-  const text = name === undefined ? textOrJson(response) : String(asObject(response)[name]);
+  const text =
+    name === undefined ? textOrJson(response) : (asString(asObject(response)[name]) ?? textOrJson(response));
   if (name === "error") return { status: "failed", error: text };
   return { status: "done", output: text, attachments: asArray(parts).map(readGeminiFile) };
 }

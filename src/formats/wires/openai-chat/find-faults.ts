@@ -129,15 +129,15 @@ export function readOpenAIChatWire(wire: unknown): readonly WireMessage[] {
   return wireList(wire, "messages").map((message, index) => {
     const read = asObject(message);
     const place = { messageId: `messages[${index}]` };
-    return { ...place, side: SIDES[String(read.role)] ?? "user", blocks: blocksOf(read, place) };
+    return { ...place, side: SIDES.get(asString(read.role)) ?? "user", blocks: blocksOf(read, place) };
   });
 }
 
-const SIDES: Readonly<Record<string, WireMessage["side"]>> = {
-  system: "system",
-  developer: "system",
-  assistant: "assistant",
-};
+const SIDES: ReadonlyMap<unknown, WireMessage["side"]> = new Map([
+  ["system", "system"],
+  ["developer", "system"],
+  ["assistant", "assistant"],
+]);
 
 function blocksOf(message: UnknownObject, place: WirePlace): readonly WireBlock[] {
   const { role, content, tool_call_id: resultOf } = message;

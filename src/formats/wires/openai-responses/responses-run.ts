@@ -193,7 +193,7 @@ function readCall(item: UnknownObject): CallBlock<ResponsesValue> {
   return {
     type: "call",
     callId: asString(item.call_id),
-    tool: asString(name) ?? String(type).replace(/_call$/, ""),
+    tool: asString(name) ?? (asString(type) ?? "").replace(/_call$/, ""),
     input: type === "function_call" ? readArguments(item.arguments) : item[inputField(type)],
     value: { in: "item" as const, item },
     ...repairId(item),

@@ -1,4 +1,4 @@
-import { asObject, groupBy, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, groupBy, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import { applyEdits } from "../../../transcript/edit.ts";
 import { findFaults, findRenamedCalls } from "../../../transcript/format.ts";
 import {
@@ -119,7 +119,7 @@ function rebuildMessage(
   const wireMessage = messages[wireIndex] as SessionMessage;
   const own = pairs.get(wireIndex)?.after;
   const isHidden = own !== undefined && !isVisibleToModel(own);
-  const messageID = String(infoOf(wireMessage).id ?? "");
+  const messageID = asString(infoOf(wireMessage).id) ?? "";
   const parts: SessionPart[] = [];
   let isChanged = isHidden;
   let isAnyShown = false;
