@@ -210,7 +210,8 @@ const AGENTS: Readonly<Partial<Record<FormatName, string>>> = {
 /** The notice is the first text: of the user's first turn, or a turn of its own. */
 function withNotice(turns: readonly Turn[], notice: string): readonly Turn[] {
   const [first, ...rest] = turns;
-  const text: Block = { type: "text", text: notice };
+  // The next text is not glued to it where an agent shows both as one.
+  const text: Block = { type: "text", text: `${notice}\n` };
   if (first?.role === "user") return [{ role: "user", blocks: [text, ...first.blocks] }, ...rest];
   return [{ role: "user", blocks: [text] }, ...turns];
 }

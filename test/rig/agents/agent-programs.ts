@@ -22,12 +22,20 @@ export interface AgentProgram {
   binary?(): Promise<string>;
   /** Says one prompt, in a new session or in a given one, and waits for the end of the turn. */
   ask(world: AgentWorld, question: AgentQuestion): Promise<CommandResult>;
+  /** What starts it in this world, for a terminal. */
+  command(world: AgentWorld): Promise<AgentCommand>;
   /** Runs the program with arguments of your own. */
   run(
     world: AgentWorld,
     args: readonly string[],
     env?: Readonly<Record<string, string>>,
   ): Promise<CommandResult>;
+}
+
+/** A program, and the environment in which it asks the scripted model. */
+export interface AgentCommand {
+  readonly program: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface AgentQuestion {
@@ -75,8 +83,9 @@ export const claudeCode: AgentProgram = {
     const resume = session === undefined ? [] : ["--resume", session];
     return this.run(world, ["-p", "--dangerously-skip-permissions", ...resume, prompt], env);
   },
-  run: async (world, args, env = {}) =>
-    runIn(world, await claudeCodeBinary(), args, {
+  command: async (world) => ({
+    program: [await claudeCodeBinary()],
+    env: {
       ANTHROPIC_BASE_URL: world.server.url.replace(/\/v1$/, ""),
       ANTHROPIC_API_KEY: "sk-scripted-model-on-loopback",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -85,8 +94,9 @@ export const claudeCode: AgentProgram = {
       DISABLE_ERROR_REPORTING: "1",
       // Lets the super user skip permissions.
       IS_SANDBOX: "1",
-      ...env,
-    }),
+    },
+  }),
+  run: runCommand,
 };
 
 function claudeCodeBinary(): Promise<string> {
@@ -108,7 +118,8 @@ export const codex: AgentProgram = {
     const resume = session === undefined ? [] : ["resume", session];
     return this.run(world, ["exec", ...resume, "--skip-git-repo-check", prompt], env);
   },
-  async run(world, args, env = {}) {
+  run: runCommand,
+  async command(world) {
     const binary = await codexBinary();
     const config = join(world.home, "config.toml");
     const provider = `base_url = "${world.server.url}"\nwire_api = "responses"\nenv_key = "SCRIPTED_KEY"`;
@@ -125,10 +136,11 @@ export const codex: AgentProgram = {
           `model_context_window = ${world.windowTokens}`,
           `[model_providers.scripted]\nname = "scripted"\n${provider}`,
           "[analytics]\nenabled = false",
+          `[projects."${world.project}"]\ntrust_level = "trusted"`,
           "",
         ].join("\n"),
       );
-    return runIn(world, binary, args, { CODEX_HOME: world.home, SCRIPTED_KEY: "scripted", ...env });
+    return { program: [binary], env: { CODEX_HOME: world.home, SCRIPTED_KEY: "scripted" } };
   },
 };
 
@@ -158,7 +170,8 @@ export const pi: AgentProgram = {
     const resume = session === undefined ? [] : ["--session", session];
     return this.run(world, [...resume, "-p", prompt], env);
   },
-  async run(world, args, env = {}) {
+  run: runCommand,
+  async command(world) {
     const [bundle, node] = await Promise.all([piBundle(), node22()]);
     const folder = join(world.home, ".pi", "agent");
     mkdirSync(folder, { recursive: true });
@@ -167,7 +180,7 @@ export const pi: AgentProgram = {
     const scripted = { baseUrl, api: "anthropic-messages", apiKey: "scripted", models };
     writeFileSync(join(folder, "models.json"), JSON.stringify({ providers: { scripted } }));
     const offline = { PI_OFFLINE: "1", PI_TELEMETRY: "0", PI_SKIP_VERSION_CHECK: "1" };
-    return runIn(world, node, [bundle, "--model", "scripted/scripted", ...args], { ...offline, ...env });
+    return { program: [node, bundle, "--model", "scripted/scripted"], env: offline };
   },
 };
 
@@ -200,7 +213,8 @@ export const opencode: AgentProgram = {
     const resume = session === undefined ? [] : ["--session", session];
     return this.run(world, ["run", ...resume, prompt], env);
   },
-  run: async (world, args, env = {}) => runIn(world, await installOpenCode(), args, env),
+  command: async () => ({ program: [await installOpenCode()], env: {} }),
+  run: runCommand,
 };
 
 /** The same in version 2, by a server of its own that ends with the command. */
@@ -215,17 +229,25 @@ export const opencode2: AgentProgram = {
     const resume = session === undefined ? [] : ["--session", session];
     return this.run(world, ["run", "--standalone", ...resume, prompt], env);
   },
-  run: (world, args, env = {}) =>
-    runIn(world, findOpencode2() ?? "", args, { OPENCODE_DISABLE_FFF: "1", ...env }),
+  command: async () => ({ program: [findOpencode2() ?? ""], env: { OPENCODE_DISABLE_FFF: "1" } }),
+  run: runCommand,
 };
 
-function runIn(
-  { sandbox }: AgentWorld,
-  binary: string,
+async function runCommand(
+  this: AgentProgram,
+  world: AgentWorld,
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
-  return runOpenCode({ binary, args, sandbox, env: { ...sandbox.env, ...env } });
+  const { program, env } = await this.command(world);
+  const [binary, ...first] = program;
+  const { sandbox } = world;
+  return runOpenCode({
+    binary,
+    args: [...first, ...args],
+    sandbox,
+    env: { ...sandbox.env, ...env, ...more },
+  });
 }
 
 export const AGENT_PROGRAMS: readonly AgentProgram[] = [claudeCode, codex, opencode, opencode2, pi];
