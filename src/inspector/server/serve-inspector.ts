@@ -5,7 +5,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { type Context, Hono } from "hono";
@@ -32,6 +32,7 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
   const { source, assets, port = 0, idleMs = IDLE_MS, headersMs = HEADERS_MS } = options;
   const access = createAccess();
   const streams = createEventStreams();
+  const connections = createConnections();
   const app = createRoutes({ source, assets, access, streams });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   let lastRequestAtMs = performance.now();
@@ -41,6 +42,7 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
     setSecurityHeaders(response);
     const { method = "", url: target = "", rawHeaders } = request;
     const refusal = checkRequest({ method, target, rawHeaders }, ownPort);
+    if (target.split("?", 1)[0] === EVENTS_PATH) connections.keep(request.socket, response);
     if (refusal !== undefined) refuse(response, refusal);
     else void listener(request, response);
   };
@@ -54,7 +56,7 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
     },
     answer,
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  server.on("connection", connections.take);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
     endSocket(socket, CLIENT_ERRORS[error.code ?? ""] ?? 400),
   );
@@ -119,6 +121,7 @@ const IDLE_MS = 30 * 60_000;
 const IDLE_CHECK_MS = 5_000;
 const HEADERS_MS = 10_000;
 const MAX_CONNECTIONS = 128;
+const EVENTS_PATH = "/api/events";
 
 const CLIENT_ERRORS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -138,11 +141,35 @@ function refuse(response: ServerResponse, { status, reason, allow }: Refusal): v
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(reason);
 }
 
-/** Answers on the bare socket, where Node has made no request of what came in. */
+/**
+ * The open connections. One too many takes the place of the oldest that follows no session: whoever sends half a request,
+ * or does not read what he asked for, shuts nobody out.
+ */
+function createConnections() {
+  const open = new Set<Socket>();
+  const kept = new Set<Socket>();
+  return {
+    take(socket: Socket): void {
+      open.add(socket);
+      socket.once("close", () => open.delete(socket));
+      if (open.size <= MAX_CONNECTIONS) return;
+      for (const each of open) if (!kept.has(each)) return void each.destroy();
+      socket.destroy();
+    },
+    /** Keeps a connection for as long as its answer is open. */
+    keep(socket: Socket, response: ServerResponse): void {
+      kept.add(socket);
+      response.once("close", () => kept.delete(socket));
+    },
+  };
+}
+
+/** Answers on the bare socket, where Node has made no request of what came in, and waits for no answer to that. */
 function endSocket(socket: Duplex, status: number): void {
   if (!socket.writable) return void socket.destroy();
   const headers = Object.entries({ ...SECURITY_HEADERS, "content-length": "0", connection: "close" });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines}\r\n`);
 }
 
@@ -193,7 +220,7 @@ function createRoutes({ source, assets, access, streams }: RouteOptions): Hono {
     const messages = source.transcript().slice(from, from + Math.min(count, MAX_PAGE_MESSAGES));
     return context.json({ from, messages });
   });
-  if (live !== undefined) app.get("/api/events", (context) => openStream(context, live, streams));
+  if (live !== undefined) app.get(EVENTS_PATH, (context) => openStream(context, live, streams));
   app.notFound((context) => context.text("not here", 404));
   app.onError((_, context) => context.text("a fault of Carryover", 500));
   return app;
