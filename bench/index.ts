@@ -1,6 +1,7 @@
 import { benchAiSdk } from "./ai-sdk.bench.ts";
 import { benchFill } from "./fill.bench.ts";
 import { benchFork } from "./fork.bench.ts";
+import { benchHooks } from "./hooks.bench.ts";
 import { benchHostile } from "./hostile.bench.ts";
 import { benchJsonl } from "./jsonl.bench.ts";
 import { benchRecall } from "./recall.bench.ts";
@@ -25,6 +26,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   jsonl: benchJsonl,
   scale: benchScale,
   hostile: benchHostile,
+  hooks: benchHooks,
   "ai-sdk": benchAiSdk,
 };
 

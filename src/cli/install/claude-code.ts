@@ -55,26 +55,28 @@ function settingsFile(place: InstallPlace): string {
   return join(configFolder(place), "settings.json");
 }
 
-/** The user's text with our entries in it. */
+/** The user's text with our entries in it, each on a line of its own; nothing else is formatted. */
 export function withOurs(text: string, place: Pick<InstallPlace, "folder">): string {
-  return OURS.reduce(
-    (edited, path) =>
-      applyEdits(edited, modify(edited, [...path], valueAt(path, place as InstallPlace), FORMAT)),
-    text,
-  );
+  return OURS.reduce((edited, path) => {
+    const value = valueAt(path, place as InstallPlace);
+    if (deepEqual(asObject(asObject(parse(edited))[path[0]])[path[1]], value)) return edited;
+    const edits = modify(edited, [...path], value, {});
+    return applyEdits(
+      edited,
+      edits.map((edit) => ({ ...edit, content: edit.content.replace(/^,/, ",\n  ") })),
+    );
+  }, text);
 }
 
 /** The user's text without them, and without what only held them. */
 export function withoutOurs(text: string): string {
-  return OURS.reduce((edited, [group, name]) => {
+  return OURS.toReversed().reduce((edited, [group, name]) => {
     const held = asObject(asObject(parse(edited))[group]);
     if (!(name in held)) return edited;
     const path = Object.keys(held).length === 1 ? [group] : [group, name];
-    return applyEdits(edited, modify(edited, path, undefined, FORMAT));
+    return applyEdits(edited, modify(edited, path, undefined, {}));
   }, text);
 }
-
-const FORMAT = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: "\n" } };
 
 /** Empty groups are what it leaves behind. */
 function isSame(one: string, other: string): boolean {

@@ -37,7 +37,9 @@ function shellOutput(response: UnknownObject, call: NamedCall): HookOutput | und
   const replace = (text: string): string => updated({ ...rest, stdout: text });
   if (path === undefined) return { ...call, text: stdout, whole: async () => ({ text: stdout }), replace };
   const preview = previewOf(stdout, { path, bytes: asNumber(persistedOutputSize) ?? stdout.length });
-  return { ...call, text: preview, whole: () => readWhole(path), noticeChars: 0, replace };
+  // It may be cut a little earlier than we know.
+  const shown = preview.slice(0, -PREVIEW_MARGIN_CHARS);
+  return { ...call, text: shown, whole: () => readWhole(path), noticeChars: 0, replace };
 }
 
 /** What the model is shown of an output in a file. */
@@ -53,6 +55,7 @@ function previewOf(
 }
 
 const PREVIEW_CHARS = 2_000;
+const PREVIEW_MARGIN_CHARS = 64;
 
 async function readWhole(path: string): Promise<WholeOutput> {
   const { size } = await stat(path);
