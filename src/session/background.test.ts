@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
@@ -168,6 +169,22 @@ describe("a compaction in the background", () => {
     await write("## Goal\nBy hand.");
     await prepared;
     expect(JSON.stringify(session.projection())).toContain("By hand.");
+  });
+
+  it("is waited for until a signal aborts, on which nothing is left", async () => {
+    const { session, write } = start();
+    await growTo(session, 28_500);
+    const { signal } = new AbortController();
+    const stopped = new AbortController();
+    const waiting = [session.settled(stopped.signal), session.settled(signal)];
+    stopped.abort();
+    await waiting[0];
+    expect(compactions(session)).toHaveLength(0);
+    await session.settled(stopped.signal);
+    await write();
+    await waiting[1];
+    expect(compactions(session)).toHaveLength(1);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("is waited for and put in force by settled(), also where it is not due", async () => {

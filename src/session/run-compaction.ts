@@ -89,7 +89,7 @@ export async function waitForBackground({ memory, ports }: SessionCore, signal: 
   if (memory.background === undefined) return;
   const over = new AbortController();
   void ports.clock.sleep(LONGEST_WAIT_MS, over.signal);
-  await Promise.race([memory.background.done, aborted(signal)]);
+  await untilAborted(memory.background.done, signal);
   over.abort();
 }
 
@@ -322,7 +322,13 @@ function areSame(ids: ReadonlySet<MessageId>, then: Transcript, now: Transcript)
   return then.every((message) => !ids.has(message.id) || current.get(message.id) === message);
 }
 
-/** Resolves when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+/** Waits for work, or until the signal aborts; leaves nothing on the signal, which may live as long as the session. */
+export async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  let stop: () => void = () => undefined;
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  signal.addEventListener("abort", stop);
+  await Promise.race([work, stopped]).finally(() => signal.removeEventListener("abort", stop));
 }

@@ -39,7 +39,7 @@ import { createContentRecall } from "./recall-content.ts";
 import { afterRefusal } from "./recovery.ts";
 import { type Restored, restoreBatches } from "./restore.ts";
 import { runAction } from "./run-action.ts";
-import { aborted, dropBackground, waitForBackground } from "./run-compaction.ts";
+import { dropBackground, untilAborted, waitForBackground } from "./run-compaction.ts";
 import { sessionState } from "./snapshot.ts";
 import type { SessionState } from "./state.ts";
 import { MANAGEMENT_SHAPE, type ProviderManagement } from "./window.ts";
@@ -210,7 +210,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
   async function toolSummariesSettled(signal = never): Promise<void> {
     for (let step = 0; step < MAX_STEPS && core.pending.list().length > 0 && !signal.aborted; step++) {
-      await Promise.race([core.pending.arrived(), aborted(signal)]);
+      await untilAborted(core.pending.arrived(), signal);
       const visibleResults = core.countedResults().length;
       const action = { type: "summarize-tool-results", version: memory.version, visibleResults } as const;
       if ((await run(action, signal)).status === "busy") break;
