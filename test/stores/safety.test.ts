@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -145,6 +146,26 @@ describe("files and folders", () => {
     mkdirSync(join(root, "open"), { mode: 0o755 });
     await createFileRecordStore({ root: join(root, "open") }).list();
     expect(lstatSync(join(root, "open")).mode & 0o777).toBe(0o700);
+  });
+
+  it("are refused where others write, and the folder keeps its rights", async () => {
+    const root = temporaryFolder();
+    for (const [name, mode, isEmpty] of [
+      ["temporary", 0o1777, true],
+      ["shared", 0o775, false],
+    ] as const) {
+      const folder = join(root, name);
+      mkdirSync(folder);
+      if (!isEmpty) writeFileSync(join(folder, "of-others.txt"), "x");
+      chmodSync(folder, mode);
+      const outcome = await createFileSpillStore({ root: folder }).put("x");
+      expect(outcome).toMatchObject({
+        status: "failed",
+        code: "UNSAFE_FOLDER",
+        reason: expect.stringContaining("chmod 700"),
+      });
+      expect(lstatSync(folder).mode & 0o7777).toBe(mode);
+    }
   });
 
   it.skipIf(process.getuid?.() !== 0)("of another user are refused", async () => {

@@ -49,6 +49,26 @@ function textsLeft(): readonly string[] {
   return shards.flatMap((shard) => readdirSync(join(root, shard)));
 }
 
+describe("a clock that was set back", () => {
+  it("does not save files that are dated ahead from the cap", async () => {
+    for (let index = 0; index < 12; index++) await putAged(`ahead ${index}`, -30 * DAY_MS);
+    expect(await clean({ maxFiles: 5 })).toMatchObject({ removedFiles: 7, keptFiles: 5 });
+    await putAged("just now", -100);
+    expect(await clean({ maxFiles: 0 })).toMatchObject({ removedFiles: 5, keptFiles: 1 });
+  });
+
+  it("does not put the next cleaning off", async () => {
+    let nowMs = Date.now();
+    const onCleaned = vi.fn();
+    const cleaned = createFileSpillStore({ root, durable: false, now: () => nowMs, onCleaned });
+    await cleaned.put("first");
+    await vi.waitFor(() => expect(onCleaned).toHaveBeenCalledTimes(1));
+    nowMs -= 2 * DAY_MS;
+    await cleaned.put("second");
+    await vi.waitFor(() => expect(onCleaned).toHaveBeenCalledTimes(2));
+  });
+});
+
 describe("cleanSpills", () => {
   it("removes what was not used for seven days", async () => {
     await putAged("old", 7 * DAY_MS + HOUR_MS);

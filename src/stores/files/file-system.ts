@@ -91,7 +91,7 @@ function toFileStat(stats: Stats): FileStat {
   return {
     type: stats.isFile() ? "file" : stats.isDirectory() ? "folder" : "other",
     sizeBytes: stats.size,
-    mode: stats.mode & 0o777,
+    mode: stats.mode & 0o1777,
     uid: stats.uid,
     modifiedMs: stats.mtimeMs,
   };
@@ -272,7 +272,10 @@ export async function openPrivateFolder(
     if (stat.type !== "folder") return unsafe(path, "is not a folder of its own (a link, perhaps)");
     const uid = process.getuid?.();
     if (uid !== undefined && stat.uid !== uid) return unsafe(path, "belongs to another user");
-    if (uid !== undefined && (stat.mode & 0o077) !== 0) fs.chmod(path, 0o700);
+    if (uid !== undefined && (stat.mode & 0o077) !== 0) {
+      if (isShared(fs, path, stat.mode)) return unsafe(path, SHARED);
+      fs.chmod(path, 0o700);
+    }
     const realPath = fs.realpath(path);
     if (options.inside !== undefined && dirname(realPath) !== options.inside) {
       return unsafe(path, `leads out of ${options.inside}`);
@@ -282,6 +285,14 @@ export async function openPrivateFolder(
     return failureOf(error);
   }
 }
+
+// Others may use it: taking it from them would break what they do there.
+function isShared(fs: FileSystem, path: string, mode: number): boolean {
+  return (mode & STICKY) !== 0 || ((mode & 0o022) !== 0 && fs.readdir(path).length > 0);
+}
+
+const STICKY = 0o1000;
+const SHARED = "is a folder that others write to: name one for this store alone, or close it with chmod 700";
 
 interface PrivateFolderOptions {
   readonly fs: FileSystem;

@@ -99,7 +99,8 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
   }
 
   function cleanWhenDue(): void {
-    if (cleaning === "never" || now() - cleanedMs < CLEANING_INTERVAL_MS) return;
+    // A clock that was set back must not put the next cleaning off.
+    if (cleaning === "never" || Math.abs(now() - cleanedMs) < CLEANING_INTERVAL_MS) return;
     cleanedMs = now();
     void removeOldSpills({ ...options, root, fs, now })
       .then(options.onCleaned)
@@ -291,7 +292,8 @@ async function clean(job: CleanJob): Promise<CleanReport> {
     await pause();
     const ageMs = job.now() - file.modifiedMs;
     const isExcess = ageMs > maxAgeMs || keptBytes > maxBytes || keptFiles > maxFiles;
-    if (!isExcess || ageMs < minAgeMs || job.isLive(file.handle)) continue;
+    // A file dated ahead is from before the clock was set back, and not from the last minute.
+    if (!isExcess || Math.abs(ageMs) < minAgeMs || job.isLive(file.handle)) continue;
     if (!tryCollecting(() => removeUnlessUsed(job.fs, file), problems)) continue;
     keptFiles -= 1;
     keptBytes -= file.sizeBytes;
