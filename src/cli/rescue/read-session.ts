@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { detectFormat, type FormatName } from "../../formats/detect-format.ts";
 import { type JsonLine, type LineProblem, readJsonLines } from "../../formats/lines/read-json-lines.ts";
 import { formatOf } from "../../formats/read-transcript.ts";
+import { plural } from "../../text/display.ts";
 import { asObject, asString } from "../../text/json.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { packingOfFile, readInput } from "../files/read-input.ts";
@@ -11,6 +12,7 @@ import { unpack } from "../files/unpack.ts";
 import { claudeCodeLines } from "./lines/claude-code.ts";
 import { codexLines } from "./lines/codex.ts";
 import { piLines } from "./lines/pi.ts";
+import { salvageRecords } from "./lines/salvage.ts";
 import type { CollectedLines, Finding, Keep, KeptLine, SessionLines } from "./lines/session-lines.ts";
 
 /** A session as far as it could be read, whatever is wrong with its file. */
@@ -34,33 +36,42 @@ export interface ReadSession extends Omit<CollectedLines, "lines"> {
  */
 export async function readSession(path: string, keep: Keep): Promise<ReadSession> {
   const { size: sizeBytes } = await stat(path).catch(() => ({ size: 0 }));
-  const problems: LineProblem[] = [];
+  const problems: DamagedLine[] = [];
   const bytes = watchBytes(unpack(createReadStream(path), await packingOfFile(path)));
   const head: JsonLine[] = [];
   let format: FormatName | undefined;
   let lines: SessionLines | undefined;
   let lineCount = 0;
-  const onProblem = (problem: LineProblem): void => {
-    if (problems.length < MAX_PROBLEMS) problems.push(problem);
-    lineCount = problem.lineNumber;
+  let salvaged: JsonLine[] = [];
+  const onProblem = (problem: LineProblem, text: string): void => {
+    const { lineNumber } = problem;
+    const records = salvageRecords(text);
+    salvaged.push(...records.map((value) => ({ lineNumber, value })));
+    if (problems.length < MAX_PROBLEMS) problems.push({ ...problem, records: records.length });
+    lineCount = Math.max(lineCount, lineNumber);
   };
-  for await (const batch of readJsonLines(bytes.source, { onProblem })) {
-    for (const line of batch) {
-      lineCount = line.lineNumber;
-      if (lines !== undefined) {
-        lines.take(line);
-        continue;
-      }
-      if (head.length >= SAMPLE_LINES) continue;
-      head.push(line);
-      const detected = detectFormat({ type: "lines", lines: [line.value, undefined] });
-      const create = COLLECTORS[detected.format];
-      if (create === undefined || detected.format === "unknown") continue;
-      format = detected.format;
-      lines = create(keep, sessionIdOf(path));
-      for (const each of head) lines.take(each);
+  const takeBatch = (batch: readonly JsonLine[]): void => {
+    const all = salvaged.length === 0 ? batch : [...batch, ...salvaged].sort(byLine);
+    salvaged = [];
+    for (const line of all) takeLine(line);
+  };
+  const takeLine = (line: JsonLine): void => {
+    lineCount = Math.max(lineCount, line.lineNumber);
+    if (lines !== undefined) {
+      lines.take(line);
+      return;
     }
-  }
+    if (head.length >= SAMPLE_LINES) return;
+    head.push(line);
+    const detected = detectFormat({ type: "lines", lines: [line.value, undefined] });
+    const create = COLLECTORS[detected.format];
+    if (create === undefined || detected.format === "unknown") return;
+    format = detected.format;
+    lines = create(keep, sessionIdOf(path));
+    for (const each of head) lines.take(each);
+  };
+  for await (const batch of readJsonLines(bytes.source, { onProblem })) takeBatch(batch);
+  takeBatch([]);
   if (lines === undefined || format === undefined) return readWhole(path, sizeBytes);
   const { lines: kept, findings, ...rest } = lines.end();
   const wire = kept.map(({ value }) => value);
@@ -78,6 +89,13 @@ export async function readSession(path: string, keep: Keep): Promise<ReadSession
     ),
     lineOf: lineIndex(kept),
   };
+}
+
+const byLine = (one: JsonLine, other: JsonLine): number => one.lineNumber - other.lineNumber;
+
+/** A line that is none, and how many records were found in it all the same. */
+interface DamagedLine extends LineProblem {
+  readonly records: number;
 }
 
 type Create = (keep: Keep, sessionId: string | undefined) => SessionLines;
@@ -119,7 +137,13 @@ function watchBytes(source: AsyncIterable<Uint8Array>): {
     let line = 1;
     let isFirst = true;
     let isUtf8 = true;
-    for await (const chunk of source) {
+    let wide: InstanceType<typeof TextDecoder> | undefined;
+    for await (const bytes of source) {
+      if (isFirst && bytes[0] === 0xff && bytes[1] === 0xfe) {
+        wide = new TextDecoder("utf-16le");
+        findings.push(UTF_16);
+      }
+      const chunk = wide === undefined ? bytes : Buffer.from(wide.decode(bytes, { stream: true }), "utf8");
       if (isFirst && chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf)
         findings.push(BYTE_ORDER_MARK);
       isFirst = false;
@@ -149,6 +173,12 @@ const BYTE_ORDER_MARK: Finding = {
   line: 1,
   text: "the file begins with a byte-order mark, which programs take for a part of the first line",
 };
+const UTF_16: Finding = {
+  problem: "not-utf8",
+  severity: "broken",
+  line: 1,
+  text: "the file is UTF-16, as some shells write it, which programs do not read",
+};
 const NOT_UTF8 = "bytes that are no UTF-8; they are read as �";
 
 function newlinesIn(chunk: Uint8Array): number {
@@ -174,11 +204,17 @@ function placeOf(chunk: Uint8Array): number {
 }
 
 /** Broken lines, one by one as long as they are few. */
-function damageOf(problems: readonly LineProblem[], lineCount: number): readonly Finding[] {
-  const told = problems.slice(0, MAX_TOLD).map(({ lineNumber, problem, text }): Finding => {
+function damageOf(problems: readonly DamagedLine[], lineCount: number): readonly Finding[] {
+  const told = problems.slice(0, MAX_TOLD).map(({ lineNumber, problem, text, records }): Finding => {
     // The half of a line that is being written is no reason to leave the session.
     const severity = problem === "torn" && lineNumber >= lineCount ? "note" : "broken";
-    return { problem: "damaged-line", severity, line: lineNumber, text: `${DAMAGE[problem]}: ${text}` };
+    const found = records === 0 ? "" : `; ${plural(records, "record")} in it could be read`;
+    return {
+      problem: "damaged-line",
+      severity,
+      line: lineNumber,
+      text: `${DAMAGE[problem]}: ${text}${found}`,
+    };
   });
   const more = problems.length - told.length;
   const next = problems[MAX_TOLD];

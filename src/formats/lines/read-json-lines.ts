@@ -17,8 +17,8 @@ export interface LineProblem {
 
 /** Options of `readJsonLines`. */
 export interface ReadJsonLinesOptions {
-  /** Called for each line that cannot be read; the line is skipped. @default none */
-  readonly onProblem?: (problem: LineProblem) => void;
+  /** Called for each line that cannot be read, with its text; the line is skipped. @default none */
+  readonly onProblem?: (problem: LineProblem, line: string) => void;
 }
 
 /**
@@ -49,7 +49,7 @@ interface LineReader {
 }
 
 /** Cuts bytes into lines and parses each; `end` gives the last one. */
-export function createLineReader(onProblem: (problem: LineProblem) => void): LineReader {
+export function createLineReader(onProblem: (problem: LineProblem, line: string) => void): LineReader {
   const decoder = new TextDecoder("utf-8");
   /** The beginning of a line whose end has not come yet. */
   let rest: Uint8Array[] = [];
@@ -62,21 +62,24 @@ export function createLineReader(onProblem: (problem: LineProblem) => void): Lin
     try {
       text = decoder.decode(bytes);
     } catch {
-      onProblem({ lineNumber, problem: "too-long", text: `${bytes.length} bytes are too many for one text` });
+      onProblem(
+        { lineNumber, problem: "too-long", text: `${bytes.length} bytes are too many for one text` },
+        "",
+      );
       return;
     }
     try {
       lines.push({ lineNumber, value: JSON.parse(text) });
     } catch (error) {
       if (text.includes("\0")) {
-        onProblem({ lineNumber, problem: "nul-bytes", text: "NUL bytes stand in it" });
+        onProblem({ lineNumber, problem: "nul-bytes", text: "NUL bytes stand in it" }, "");
         // The text around a block of zeros is often intact.
         const cleaned = text.replaceAll("\0", "");
         if (isJsonText(cleaned)) lines.push({ lineNumber, value: JSON.parse(cleaned) });
         return;
       }
       const reason = (error as Error).message.slice(0, 200);
-      onProblem({ lineNumber, problem: isLast ? "torn" : "not-json", text: reason });
+      onProblem({ lineNumber, problem: isLast ? "torn" : "not-json", text: reason }, text);
     }
   }
 

@@ -125,7 +125,7 @@ export function brokenSessions(longChars: number): readonly BrokenSession[] {
       agent: "codex",
       before: "refused",
       problems: ["too-long"],
-      content: (head) => text(writeCodex(long("codex"), head)),
+      content: (head) => text(codexRecords(long("codex"), head)),
     },
     {
       name: "codex: hundreds of compacted records (#24191)",
@@ -140,14 +140,14 @@ export function brokenSessions(longChars: number): readonly BrokenSession[] {
       agent: "codex",
       before: "loses",
       problems: ["lost-compaction"],
-      content: (head) => text([...writeCodex(short("codex"), head), compactedRecord(head, "", [])]),
+      content: (head) => text([...codexRecords(short("codex"), head), compactedRecord(head, "", [])]),
     },
     {
       name: "codex: the first line is gone",
       agent: "codex",
       before: "fails",
       problems: ["no-head"],
-      content: (head) => text(writeCodex(short("codex"), head).slice(1)),
+      content: (head) => text(codexRecords(short("codex"), head).slice(1)),
     },
     {
       name: "codex: a byte-order mark, broken UTF-8 and cut lines",
@@ -155,7 +155,7 @@ export function brokenSessions(longChars: number): readonly BrokenSession[] {
       before: "fails",
       problems: ["byte-order-mark", "not-utf8", "damaged-line"],
       content: (head) =>
-        Buffer.concat([Buffer.from("\uFEFF"), broken8(damaged(writeCodex(short("codex"), head)))]),
+        Buffer.concat([Buffer.from("\uFEFF"), broken8(damaged(codexRecords(short("codex"), head)))]),
     },
     {
       name: "pi: the prompt is too long",
@@ -253,6 +253,11 @@ const SHELLS: Readonly<Record<AgentName, { tool: string; input: (command: string
 
 const said = (role: Turn["role"], words: string): Turn => ({ role, blocks: [{ type: "text", text: words }] });
 
+/** Lines that some output of a talk of this length has. */
+export function buildLines(chars: number): readonly string[] {
+  return lines(9, Math.min(chars, 15_000)).split("\n");
+}
+
 function lines(seed: number, chars: number): string {
   const made: string[] = [];
   for (let size = 0, line = 0; size < chars; line++) {
@@ -267,6 +272,11 @@ const json = (values: readonly unknown[]): string =>
   values.map((value) => `${JSON.stringify(value)}\n`).join("");
 const text = (values: readonly unknown[]): Buffer => Buffer.from(json(values));
 type Line = Record<string, unknown>;
+
+/** A rollout without what is only for the screen. */
+function codexRecords(turns: readonly Turn[], head: SessionHead): readonly object[] {
+  return writeCodex(turns, head).filter((line) => (line as Line).type !== "event_msg");
+}
 
 function without(line: object, key: string): object {
   const { [key]: _, ...rest } = line as Line;
@@ -375,7 +385,9 @@ function compactedRecord({ at }: SessionHead, message: string, history: readonly
 
 /** The head, then as many compactions, each with all that was said, and a few items between them. */
 export function* codexCompactions(head: SessionHead, count: number, chars: number): Generator<object> {
-  const [meta, ...items] = writeCodex(talk("codex", 4_000), head) as readonly (Line & { payload: object })[];
+  const [meta, ...items] = codexRecords(talk("codex", 4_000), head) as readonly (Line & {
+    payload: object;
+  })[];
   yield meta as object;
   yield* items;
   const filler = { type: "message", role: "user", content: [{ type: "input_text", text: lines(3, chars) }] };
@@ -386,7 +398,9 @@ export function* codexCompactions(head: SessionHead, count: number, chars: numbe
       content: [{ type: "input_text", text: summaryText(index) }],
     };
     yield compactedRecord(head, summaryText(index), [filler, summary]);
-    yield* writeCodex([said("user", `Round ${index}?`), said("assistant", `Done ${index}.`)], head).slice(1);
+    yield* codexRecords([said("user", `Round ${index}?`), said("assistant", `Done ${index}.`)], head).slice(
+      1,
+    );
   }
   yield* items.slice(-3);
 }

@@ -25,6 +25,8 @@ export function piLines(keep: Keep): SessionLines {
         if (kept.length === 0) kept.push({ lineNumber, value: entry });
         return;
       }
+      // Every entry says when it was written: what does not is a piece of one that was cut.
+      if (entry.timestamp === undefined) return;
       if (kept.length === 0) headless.add(lineNumber);
       const ownId = asString(entry.id);
       endsRepeated = ownId !== undefined && ids.has(ownId);
