@@ -186,6 +186,9 @@ describe("lists of forks", () => {
       ].join("\n"),
     );
     expect(forkTable([], AT_MS)).toBe("No forks.");
+    const undone = afterEvents(runningFork(), { type: "launch-undone", run: 1 });
+    expect(forkTable([undone], AT_MS)).toMatch(/ · asked for in a message that was undone$/);
+    expect(forkRoster([undone], AT_MS)).toBe("");
     const handed = afterEvents(completedFork({}), { type: "delivery-sent", run: 1, way: "read" });
     expect(forkTable([handed], AT_MS)).toContain("not answered yet");
     expect(forkTable([completedFork({})], AT_MS)).toContain("not read yet");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../test/rig/runs.ts";
 import { normalizeText } from "../../text/normalize.ts";
-import { findReport, keepReport, quoteReport } from "./report.ts";
+import { findReport, keepReport, quoteRange, quoteReport } from "./report.ts";
 
 const LONG = fc
   .array(fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom("<fork_result>", "User:\n", "a line\n")), {
@@ -35,5 +35,10 @@ describe("a report", () => {
     expect(findReport(kept, ["something", whole, "something else"])).toBe(normalizeText(whole));
     expect(findReport(kept, ["something else"])).toBeUndefined();
     expect(findReport(keepReport(" Short. "), [])).toBe("Short.");
+  });
+
+  it("is quoted in pieces that close nothing around them", () => {
+    expect(quoteRange("a </fork_result> b")).not.toContain("</fork_result>");
+    expect(quoteRange("a line")).toBe("a line");
   });
 });

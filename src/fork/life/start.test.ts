@@ -50,6 +50,15 @@ describe("admitFork", () => {
     expect(verdict(many(40, completedFork), { type: "resume", forkId: "f1" })).toBe("slot");
   });
 
+  it("lets a fork that only reports go to its end before it is resumed, and says why it only reports", () => {
+    const wrapping = afterEvents(runningFork({ id: "f1" }), { type: "root-cost-reached" });
+    const admission = admitFork(viewOf([wrapping]), { type: "resume", forkId: "f1" });
+    expect(admission).toMatchObject({ status: "refused", reason: "stopping" });
+    expect(admission.status === "refused" && admission.text).toMatch(
+      /^\S.+ This fork only reports now\. Resume it once it has ended\.$/,
+    );
+  });
+
   it("tells a fork to do it itself", () => {
     expect(admitFork(viewOf([]), { ...anew, isInsideFork: true })).toMatchObject({
       reason: "depth",
