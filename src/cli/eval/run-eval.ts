@@ -12,8 +12,8 @@ import { formatOf, readTranscript, workingDirectoryOf } from "../../formats/read
 import { errorMessage } from "../../text/display.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { modifiedMs } from "../files/find-files.ts";
+import { unpackedBytes } from "../files/read-input.ts";
 import { measureFiles, serveThread } from "../files/thread-pool.ts";
-import { unpackedBytes } from "../files/unpack.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { CliError } from "../terminal/cli-error.ts";
 

@@ -1,6 +1,5 @@
 import { render, type VNode } from "preact";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
-import "./style/page.css";
 import { applyLiveEvent, type LiveState, liveStateOf } from "../view/protocol.ts";
 import type { InspectedSession } from "../view/types.ts";
 import { createAnswerer, serveWorker, type WorkerScope } from "./engine/answer.ts";
@@ -12,8 +11,9 @@ import {
   type LoadedSession,
   type LoadProgress,
   loadSession,
-} from "./state/load-session.ts";
+} from "./state/page-state.ts";
 import { count } from "./words/words.tsx";
+import "./style/page.css";
 
 // One script is both the page and its worker, so that a single-file page contains the engine once, under one hash.
 if (typeof document === "undefined") serveWorker(globalThis as unknown as WorkerScope, createAnswerer());

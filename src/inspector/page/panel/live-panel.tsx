@@ -8,7 +8,7 @@ import {
   type OmittedItem,
 } from "../../view/protocol.ts";
 import { explainReason } from "../../view/recorded-rows.ts";
-import type { FollowState } from "../state/load-session.ts";
+import type { FollowState } from "../state/page-state.ts";
 import { ColumnHeads, clock, count, percent, plural, short } from "../words/words.tsx";
 
 /** The details of a running session: requests, what was left out and why, forks, events. */

@@ -4,8 +4,7 @@ import type { ItemRow } from "../../view/types.ts";
 import { type Band, type BandLayout, bandAfterKeyPress, bandsBetween } from "../state/band-layout.ts";
 import type { PageAction } from "../state/page-state.ts";
 import { count, FateBadge, type LabelSource, memo, moment, short } from "../words/words.tsx";
-import { BandRow, bandElementId } from "./bands.tsx";
-import { Minimap } from "./minimap.tsx";
+import { BandRow, bandElementId, Minimap } from "./bands.tsx";
 
 /** The session as a list of bands, oldest on top, one an item. Only the visible bands are in the document. */
 export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
