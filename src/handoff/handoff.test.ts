@@ -82,6 +82,18 @@ describe.each(TARGETS)("a session handed to %s", (target) => {
     expect(handed.content).not.toContain('"Continue."');
   });
 
+  it("names images, and says that they are not carried", async () => {
+    const shot = { type: "file", mime: "image/png", filename: "shot.png" };
+    const read = {
+      ...ran("Read", { file_path: "/a.png" }, ""),
+      outcome: { status: "done", output: "", attachments: [shot] },
+    };
+    const handed = hand(talk(read), target);
+    expect(handed.notice).toContain("1 attached file named, not carried");
+    expect(handed.content).toContain("[File: image/png shot.png]");
+    expect(hand(talk(ran("bash", { command: "ls" })), target).notice).not.toContain("attached");
+  });
+
   it("answers a call that was left open, and keeps a failure one", async () => {
     const open = {
       type: "tool",

@@ -6,6 +6,7 @@ import { CONTINUE_REQUEST } from "../stages/repair.ts";
 import { plural } from "../text/display.ts";
 import { asArray, asObject, asString } from "../text/json.ts";
 import { isVisibleToModel, type Message, project, type Transcript } from "../transcript/message.ts";
+import type { Part } from "../transcript/part.ts";
 import { type HandoffTarget, translateCalls } from "./tool-calls.ts";
 import { writeClaudeCode } from "./writers/claude-code.ts";
 import { writeCodex } from "./writers/codex.ts";
@@ -42,6 +43,7 @@ export function handOff(transcript: Transcript, options: HandoffOptions): Handed
     folded: sized.folded,
     secrets: [...redactor.found.values()].reduce((sum, count) => sum + count, 0),
     foreign,
+    files: messages.reduce((sum, { parts }) => sum + parts.reduce((all, part) => all + filesOf(part), 0), 0),
   };
   const notice = options.notice?.(facts) ?? noticeOf(source, facts);
   const told = withNotice(turns, notice);
@@ -87,6 +89,8 @@ export interface HandoffFacts {
   readonly secrets: number;
   /** Tools that the receiver does not have. */
   readonly foreign: readonly string[];
+  /** Images and other files, of which only the names are handed over. */
+  readonly files: number;
 }
 
 export interface HandedOff extends HandoffFacts {
@@ -150,6 +154,11 @@ function turnsOf(messages: Transcript): readonly Turn[] {
   return isOurs ? turns.slice(0, -1) : turns;
 }
 
+function filesOf(part: Part): number {
+  if (part.type === "file") return 1;
+  return part.type === "tool" && part.outcome.status === "done" ? part.outcome.attachments.length : 0;
+}
+
 /** Reasoning is signed or encrypted by whoever made it. */
 function withoutReasoning(message: Message): Message {
   const parts = message.parts.filter(({ type }) => type !== "reasoning");
@@ -191,6 +200,7 @@ function noticeOf({ format, sessionId, path, damagedLines = 0 }: HandoffSource, 
       : "",
     facts.secrets > 0 ? `${plural(facts.secrets, "secret")} taken out` : "",
     damagedLines > 0 ? `${plural(damagedLines, "damaged line")} left out` : "",
+    facts.files > 0 ? `${plural(facts.files, "attached file")} named, not carried` : "",
     "reasoning left out",
     facts.foreign.length > 0
       ? `calls of ${facts.foreign.join(", ")}, not offered here, shown as comments of the shell`
