@@ -10,7 +10,7 @@ import { clipLine } from "../../text/display.ts";
 import { asArray, asObject, asString } from "../../text/json.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import { isSummary, type Message, type Transcript } from "../../transcript/message.ts";
-import { outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
+import { outcomeText, type Part, type ToolPart, withText } from "../../transcript/part.ts";
 import { renderMessage } from "../../transcript/render.ts";
 import { createPinnedTexts, readPinnedFiles } from "./pins.ts";
 
@@ -44,7 +44,9 @@ export async function textToPutBack(
   ];
   const marked = markedPins(transcript);
   const marks = new Set(marked.map(({ handle }) => handle));
-  const missing = transcript.filter((message) => marks.has(message.id) || !isHeld(message, heldIn));
+  const missing = transcript
+    .filter((message) => marks.has(message.id) || !isHeld(message, heldIn))
+    .map(withShortOutputs);
   const others = pins.filter((pin) => "text" in pin || !marks.has(pin.handle));
   const work = openWork(transcript).map((line) => redactSecrets(line, redaction));
   // The share of exact names shrinks first: everything else is what summaries lose and people miss.
@@ -72,6 +74,21 @@ const BUDGETS: readonly FactsBudget[] = [
   { wordsChars: 1_000, filesChars: 500, anchorsChars: 0 },
   { wordsChars: 0, filesChars: 0, anchorsChars: 0 },
 ];
+
+/** An agent waits for this: of a long output the beginning names what there is to name. */
+function withShortOutputs(message: Message): Message {
+  const isLong = (part: Part): part is ToolPart =>
+    part.type === "tool" && outcomeText(part.outcome).length > READ_CHARS;
+  if (!message.parts.some(isLong)) return message;
+  const parts = message.parts.map((part) =>
+    isLong(part)
+      ? { ...part, outcome: withText(part.outcome, outcomeText(part.outcome).slice(0, READ_CHARS)) }
+      : part,
+  );
+  return { ...message, parts };
+}
+
+const READ_CHARS = 1_000;
 
 /** True for words of the user that still stand in the window. */
 function isHeld({ role, parts }: Message, window: string): boolean {
