@@ -19,7 +19,14 @@ import {
 } from "../handoff/deliver.ts";
 import { type SessionFile, withSessionFile } from "../sessions/session-file.ts";
 import { CliError, parseSize } from "../terminal/cli-error.ts";
-import { colorsFor, createProgressLine, formatNumber, printJson, renderTable } from "../terminal/output.ts";
+import {
+  colorsFor,
+  createProgressLine,
+  formatNumber,
+  printJson,
+  renderTable,
+  terminalText,
+} from "../terminal/output.ts";
 import { type Diagnosis, diagnose } from "./diagnose.ts";
 import type { Finding } from "./lines/session-lines.ts";
 import { type ReadSession, readSession } from "./read-session.ts";
@@ -249,8 +256,10 @@ function describe({ file, session, diagnosis, delivered }: Rescued): string {
 const rowOf = ({ line, problem, text }: Finding): readonly string[] => [
   problem,
   line === undefined ? "" : `line ${line}`,
-  text,
+  terminalText(text, MAX_FINDING_CHARS),
 ];
+
+const MAX_FINDING_CHARS = 300;
 
 function endOf({
   isBroken,
