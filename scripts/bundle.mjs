@@ -11,6 +11,8 @@ export async function bundle(input, file) {
     external: ["pg", "solid-js", "@opentui/solid"],
     logLevel: "warn",
   });
-  await made.write({ file: `${root}${file}`, format: "esm", codeSplitting: false });
+  // Names stay, so that a stack trace says what happened; layout and comments would be half of the package.
+  const minify = { compress: false, mangle: false, codegen: true };
+  await made.write({ file: `${root}${file}`, format: "esm", codeSplitting: false, minify });
   await made.close();
 }
