@@ -10,10 +10,14 @@ import { headCut, tailCut } from "../../text/truncate.ts";
  */
 export function guardStream(stream: NodeJS.WriteStream): void {
   const write = stream.write.bind(stream);
+  unguarded.set(stream, write);
   const guarded = (chunk: string | Uint8Array, ...rest: []): boolean =>
     write(typeof chunk === "string" ? escapeCommands(chunk, stream.isTTY === true) : chunk, ...rest);
   stream.write = guarded as typeof stream.write;
 }
+
+/** How to write to a guarded stream what is ours. */
+const unguarded = new WeakMap<NodeJS.WriteStream, NodeJS.WriteStream["write"]>();
 
 /** The text with every character as an escape that a terminal would obey. */
 export function escapeCommands(text: string, keepsOwnStyles: boolean): string {
@@ -25,8 +29,7 @@ export function escapeCommands(text: string, keepsOwnStyles: boolean): string {
   });
 }
 
-const COMMAND =
-  /\x1b\[(?:1|2|22|31|39)m|\r\x1b\[K|\r\n|[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+const COMMAND = /\x1b\[(?:1|2|22|31|39)m|\r\n|[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 const PLAIN = /[ -~]/;
 
 /** Untrusted text made safe for the terminal: one line without escape sequences and secrets, cut at its end. */
@@ -125,12 +128,17 @@ interface ProgressLine {
 /** A progress line: replaced in place and erased at the end on a terminal, else one line for each step. */
 export function createProgressLine(stream: NodeJS.WriteStream = process.stderr): ProgressLine {
   const startedAtMs = performance.now();
+  const startLine = (line: string): void => {
+    // Erasing is ours alone: what a session holds could hide the line above it.
+    (unguarded.get(stream) ?? stream.write.bind(stream))("\r\x1b[K");
+    stream.write(line);
+  };
   let text = "";
   let shown = "";
   const update = (): void => {
     const seconds = Math.floor((performance.now() - startedAtMs) / 1000);
     if (text === "" || seconds < 1) return;
-    if (stream.isTTY) stream.write(`\r\x1b[K${text} (${seconds} s)`);
+    if (stream.isTTY) startLine(`${text} (${seconds} s)`);
     else if (shown !== text) stream.write(`${text}\n`);
     shown = text;
   };
@@ -143,7 +151,7 @@ export function createProgressLine(stream: NodeJS.WriteStream = process.stderr):
     },
     end() {
       clearInterval(timer);
-      if (stream.isTTY && shown !== "") stream.write("\r\x1b[K");
+      if (stream.isTTY && shown !== "") startLine("");
       text = "";
     },
   };
