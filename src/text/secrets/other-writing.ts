@@ -15,10 +15,11 @@ export function findEscaped(text: string, scan: Scan): readonly SecretSpan[] {
     const raw = text.slice(startIndex, line.endIndex);
     ESCAPE.lastIndex = line.endIndex;
     if (!MAY_HOLD_SECRET.test(raw)) continue;
+    const originOf = createOrigins(raw);
     for (const span of scan(decode(raw))) {
       const found = {
-        startIndex: startIndex + originOf(raw, span.startIndex),
-        endIndex: startIndex + originOf(raw, span.endIndex),
+        startIndex: startIndex + originOf(span.startIndex),
+        endIndex: startIndex + originOf(span.endIndex),
         type: span.type,
       };
       // What holds no escape is found as it stands; an encoded address may name a key that is public.
@@ -32,7 +33,7 @@ export function findEscaped(text: string, scan: Scan): readonly SecretSpan[] {
   return spans;
 }
 
-const ESCAPE = /(?:%|\\+u00|\\+x|&#x)([2-7][\da-f]);?|%0([ad])|&#(\d{2,3});|&(quot|apos|amp|lt|gt);/gi;
+const ESCAPE = /(?:%|\\{1,8}(?:u00|x)|&#x)([2-7][\da-f]);?|%0([ad])|&#(\d{2,3});|&(quot|apos|amp|lt|gt);/gi;
 const NAMED: Readonly<Record<string, string>> = { quot: '"', apos: "'", amp: "&", lt: "<", gt: ">" };
 // Rules out most lines of ordinary text at once.
 const MAY_HOLD_SECRET = /pass|pw|secret|token|key|auth|cred|bearer|kty|thin|:\/\/|%2f%2f|%5b\d|[\w-]{16}/i;
@@ -56,15 +57,19 @@ function decode(text: string): string {
   });
 }
 
-/** Where the character with this index in the decoded text stands in the text itself. */
-function originOf(text: string, decodedIndex: number): number {
-  let origin = decodedIndex;
+/** Where characters of the decoded text stand in the text itself; asked for in their order. */
+function createOrigins(text: string): (decodedIndex: number) => number {
   ESCAPE.lastIndex = 0;
-  for (const match of text.matchAll(ESCAPE)) {
-    if (match.index >= origin) break;
-    origin += match[0].length - 1;
-  }
-  return origin;
+  const marks = text.matchAll(ESCAPE);
+  let next = marks.next();
+  let shift = 0;
+  return (decodedIndex) => {
+    while (!next.done && next.value.index < decodedIndex + shift) {
+      shift += next.value[0].length - 1;
+      next = marks.next();
+    }
+    return decodedIndex + shift;
+  };
 }
 
 /** Finds the secret that goes on behind a line break, from that break: as a terminal, a mail or a shell breaks long lines. */
