@@ -41,7 +41,11 @@ describe.skipIf(postgres === undefined)("a conversation that moves to another ma
     expect(await stores?.clean(everything)).toMatchObject({ removedOutputs: 1 });
   });
 
-  it("is compacted once, whichever machine the AI SDK runs on", async () => {
+  it.each([
+    { title: "is pruned once", options: {}, summaries: 0 },
+    // By default pruning alone makes room here, and no summary would be asked for.
+    { title: "is compacted once", options: { prune: "off" } as const, summaries: 1 },
+  ])("$title, whichever machine the AI SDK runs on", async ({ options, summaries }) => {
     const schema = postgres?.newSchema() ?? "";
     const provider = await startScriptedProvider({
       windowTokens: 20_000,
@@ -51,6 +55,7 @@ describe.skipIf(postgres === undefined)("a conversation that moves to another ma
       const store = postgres?.open(schema).session("conversation");
       const { model } = carryover(provider.model("openai-compatible"), {
         limits: { contextTokens: 20_000, outputTokens: 2_000 },
+        ...options,
         ...(store && { store }),
       });
       const { response } = await generateText({ model, messages, tools: { read }, maxRetries: 0 });
@@ -65,7 +70,8 @@ describe.skipIf(postgres === undefined)("a conversation that moves to another ma
       const window = sent();
       await serve([...messages, { role: "user", content: "And the first one?" }]);
       expect(sent().slice(0, window.length)).toEqual(window);
-      expect(provider.server.requests.filter(({ body }) => body.tools === undefined)).toHaveLength(1);
+      expect(JSON.stringify(window).length).toBeLessThan(16 * 6_000);
+      expect(provider.server.requests.filter(({ body }) => body.tools === undefined)).toHaveLength(summaries);
       expect(provider.faults()).toEqual([]);
     } finally {
       await provider.stop();
