@@ -86,7 +86,8 @@ export async function packingOfFile(path: string): Promise<Packing> {
   return "plain";
 }
 
-function cannotRead(name: string, error: NodeJS.ErrnoException): CliError {
+/** What to say of a file that cannot be read. */
+export function cannotRead(name: string, error: NodeJS.ErrnoException): CliError {
   const { code = "", message } = error;
   const reason = REASONS[code] ?? message;
   const isWord = code === "ENOENT" && /^[a-z-]+$/.test(name);

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createWriteStream, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { codexCompactions } from "../../../test/rig/agents/broken-sessions.ts";
 import { buildCli } from "../../../test/rig/build-cli.ts";
@@ -18,6 +19,16 @@ const HEAD = {
   title: "",
   newId: () => "",
 };
+
+describe("what cannot be read at all", () => {
+  it("is said in a sentence, as by the other verbs", async () => {
+    const cut = join(folder, "cut.jsonl.gz");
+    writeFileSync(cut, gzipSync(JSON.stringify({ text: "a".repeat(9_000) })).subarray(0, 30));
+    await expect(readSession(folder, "all")).rejects.toThrow("it is a folder");
+    await expect(readSession(join(folder, "none.jsonl"), "all")).rejects.toThrow("there is no such file");
+    await expect(readSession(cut, "all")).rejects.toThrow(`Cannot read ${cut}`);
+  });
+});
 
 describe("a file of many compactions", () => {
   it("is read in the memory of its window, and recalled without what they repeat", async () => {

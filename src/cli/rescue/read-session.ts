@@ -7,7 +7,7 @@ import { formatOf } from "../../formats/read-transcript.ts";
 import { plural } from "../../text/display.ts";
 import { asObject, asString } from "../../text/json.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { packingOfFile, readInput, unpack } from "../files/read-input.ts";
+import { cannotRead, packingOfFile, readInput, unpack } from "../files/read-input.ts";
 import { claudeCodeLines } from "./lines/claude-code.ts";
 import { codexLines } from "./lines/codex.ts";
 import { piLines } from "./lines/pi.ts";
@@ -34,9 +34,20 @@ export interface ReadSession extends Omit<CollectedLines, "lines"> {
  * links are put in. Memory is bounded by what is kept, not by the file. A file that is one value is read as it is.
  */
 export async function readSession(path: string, keep: Keep): Promise<ReadSession> {
+  try {
+    return await readFileOf(path, keep);
+  } catch (error) {
+    throw typeof (error as NodeJS.ErrnoException).code === "string"
+      ? cannotRead(path, error as NodeJS.ErrnoException)
+      : error;
+  }
+}
+
+async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
   const { size: sizeBytes } = await stat(path).catch(() => ({ size: 0 }));
   const problems: DamagedLine[] = [];
-  const bytes = watchBytes(unpack(createReadStream(path), await packingOfFile(path)));
+  const packing = await packingOfFile(path);
+  const bytes = watchBytes(unpack(createReadStream(path), packing));
   const head: JsonLine[] = [];
   let format: FormatName | undefined;
   let lines: SessionLines | undefined;
