@@ -11,8 +11,10 @@ export async function bundle(input, file) {
     external: ["pg", "solid-js", "@opentui/solid"],
     logLevel: "warn",
   });
-  // Names stay, so that a stack trace says what happened; layout and comments would be half of the package.
-  const minify = { compress: false, mangle: false, codegen: true };
+  // Names stay, so that a stack trace says what happened; layout and comments would be half of the package. Where OpenCode
+  // lends packages the layout stays too: in its terminal the part without it was not shown.
+  const isLent = file === "dist/tui.js";
+  const minify = isLent ? false : { compress: false, mangle: false, codegen: true };
   await made.write({ file: `${root}${file}`, format: "esm", codeSplitting: false, minify });
   await made.close();
 }
