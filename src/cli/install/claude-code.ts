@@ -3,8 +3,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { applyEdits, modify, parse } from "jsonc-parser";
 import { asObject, deepEqual } from "../../text/json.ts";
-import type { HookProgram, InstallPlace } from "./hook-program.ts";
 import { rewriteSettings } from "./plugin-folder.ts";
+import type { HookProgram, InstallPlace } from "./run-program.ts";
 
 /** Claude Code: a marketplace of one folder, which it runs in place. */
 export const CLAUDE_CODE: HookProgram = {

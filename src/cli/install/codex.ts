@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { asArray, asObject, asString } from "../../text/json.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
-import type { HookProgram, InstallPlace } from "./hook-program.ts";
 import { rewriteSettings } from "./plugin-folder.ts";
+import type { HookProgram, InstallPlace } from "./run-program.ts";
 
 /** Codex: a marketplace of one folder, which it copies; hooks run only once they are trusted. */
 export const CODEX: HookProgram = {

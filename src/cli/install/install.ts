@@ -2,9 +2,8 @@ import { Command, Option } from "commander";
 import { CliError } from "../terminal/cli-error.ts";
 import { CLAUDE_CODE } from "./claude-code.ts";
 import { CODEX } from "./codex.ts";
-import type { HookProgram, InstallPlace } from "./hook-program.ts";
 import { copyFolder, folderFor, packagedFolder, removeFolder } from "./plugin-folder.ts";
-import { findProgram, runProgram } from "./run-program.ts";
+import { findProgram, type HookProgram, type InstallPlace, runProgram } from "./run-program.ts";
 
 /** `carryover install`: puts the plugin into an agent that runs hooks, by that agent's own commands. */
 export function installCommand(): Command {

@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
-import type { HookProgram, InstallPlace } from "./hook-program.ts";
 
 /** The program of an agent: the one that a variable names, or the first on the PATH. */
 export async function findProgram(
@@ -58,3 +57,37 @@ function execute(
 
 /** Without a network Claude Code may wait for a minute. */
 const LIMIT_MS = 180_000;
+
+/** An agent that runs hooks, as the installation sees it. */
+export interface HookProgram {
+  readonly name: "claude-code" | "codex";
+  readonly title: string;
+  /** What it is called on the PATH, and the variable that names it where it is not there. */
+  readonly command: string;
+  readonly variable: string;
+  /** Its own verbs for a plugin. */
+  readonly addVerb: string;
+  readonly removeVerb: string;
+  /** What its commands write, line by line. */
+  written(place: InstallPlace): readonly string[];
+  /** Runs the commands; afterwards the user's settings are what they were, byte for byte, but for what is ours. */
+  keepSettings(place: InstallPlace, what: "install" | "uninstall", run: () => Promise<void>): Promise<void>;
+  /** Unset where hooks need no trust. */
+  readonly trust?: HookTrust;
+  /** What a person does next. */
+  next(done: { readonly isTrusted: boolean }): readonly string[];
+}
+
+export interface HookTrust {
+  written(place: InstallPlace): readonly string[];
+  write(place: InstallPlace): Promise<void>;
+  remove(place: InstallPlace): Promise<void>;
+}
+
+export interface InstallPlace {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the plugin folder is kept for this agent. */
+  readonly folder: string;
+  /** The agent's program. */
+  readonly program: string;
+}

@@ -1,9 +1,9 @@
-import { open, readdir, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { claudeCode as format } from "../../formats/files/claude-code/claude-code.ts";
 import { asObject, asString } from "../../text/json.ts";
-import type { AgentPlace, CallingTool, HookAgent } from "../hooks/hook-agent.ts";
+import { type AgentPlace, type CallingTool, type HookAgent, tailOf } from "../hooks/hook-agent.ts";
 import { readOutput } from "./tool-output.ts";
 
 /** Claude Code, as measured on 2.1.325. */
@@ -62,7 +62,7 @@ async function callingSession({ meta }: CallingTool, place: AgentPlace): Promise
   if (callId === undefined) return started;
   const folder = projectFolder(place);
   for (const name of (await newestFiles(folder)).slice(0, MAX_LOOKED_AT))
-    if ((await tailOf(join(folder, name))).includes(callId)) return basename(name, ".jsonl");
+    if ((await tailOf(join(folder, name), TAIL_BYTES)).includes(callId)) return basename(name, ".jsonl");
   return started;
 }
 
@@ -77,17 +77,5 @@ async function newestFiles(folder: string): Promise<readonly string[]> {
 
 const SESSION_FILE = /^[0-9a-f-]{36}\.jsonl$/;
 const MAX_LOOKED_AT = 4;
-
-async function tailOf(path: string): Promise<string> {
-  const file = await open(path, "r");
-  try {
-    const { size } = await file.stat();
-    const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
-    await file.read(bytes, 0, bytes.length, size - bytes.length);
-    return bytes.toString("utf8");
-  } finally {
-    await file.close();
-  }
-}
 
 const TAIL_BYTES = 256 * 1024;

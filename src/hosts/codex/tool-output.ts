@@ -1,7 +1,6 @@
-import { open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
-import type { HookOutput } from "../hooks/hook-agent.ts";
+import { type HookOutput, tailOf } from "../hooks/hook-agent.ts";
 
 /**
  * An output is replaced by a text, of whatever shape it was. What the hook is given of a command lacks its exit code, which the
@@ -53,7 +52,7 @@ const SHOWN_CHARS = 40_000;
 async function findExitCode(path: string | undefined, callId: string): Promise<number | undefined> {
   for (let tries = 0; path !== undefined && tries < MAX_TRIES; tries += 1) {
     if (tries > 0) await sleep(PAUSE_MS);
-    const lines = (await tailOf(path)).split("\n").toReversed();
+    const lines = (await tailOf(path, TAIL_BYTES)).split("\n").toReversed();
     const found = lines.find(
       (line) => line.includes('"CommandExecution"') && line.includes(`"id":"${callId}"`),
     );
@@ -71,18 +70,6 @@ function exitCodeIn(line: string): number | undefined {
   } catch {
     // The tail may begin in the middle of it.
     return undefined;
-  }
-}
-
-async function tailOf(path: string): Promise<string> {
-  const file = await open(path, "r");
-  try {
-    const { size } = await file.stat();
-    const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
-    await file.read(bytes, 0, bytes.length, size - bytes.length);
-    return bytes.toString("utf8");
-  } finally {
-    await file.close();
   }
 }
 

@@ -1,3 +1,4 @@
+import { open } from "node:fs/promises";
 import type { WholeOutput } from "../../plugin/host/agent-host.ts";
 import type { UnknownObject } from "../../text/json.ts";
 import type { Format } from "../../transcript/format.ts";
@@ -61,3 +62,16 @@ export function mayBeTooLong({ text, noticeChars }: Pick<HookOutput, "text" | "n
 /** No text of so many units has more bytes, nor one of so many breaks more lines, than the default limits leave whole. */
 const SHORT_UNITS = 17_000;
 const SHORT_LINES = 2_000;
+
+/** The end of a session's file, at most so many bytes of it. */
+export async function tailOf(path: string, maxBytes: number): Promise<string> {
+  const file = await open(path, "r");
+  try {
+    const { size } = await file.stat();
+    const bytes = Buffer.alloc(Math.min(size, maxBytes));
+    await file.read(bytes, 0, bytes.length, size - bytes.length);
+    return bytes.toString("utf8");
+  } finally {
+    await file.close();
+  }
+}
