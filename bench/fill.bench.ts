@@ -1,8 +1,8 @@
 import { fill } from "../src/eval/measures/policies.ts";
 import { plainMessages } from "../src/eval/probe/history-text.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
+import { outcomeText } from "../src/transcript/content.ts";
 import type { Transcript } from "../src/transcript/message.ts";
-import { outcomeText } from "../src/transcript/part.ts";
 import { generateSession } from "./generate-session.ts";
 import { printTable, ratioOf } from "./measure.ts";
 

@@ -4,6 +4,7 @@ import { benchFork } from "./fork.bench.ts";
 import { benchHooks } from "./hooks.bench.ts";
 import { benchHostile } from "./hostile.bench.ts";
 import { benchJsonl } from "./jsonl.bench.ts";
+import { benchLangChain } from "./langchain.bench.ts";
 import { benchRecall } from "./recall.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
 import { benchScale } from "./scale.bench.ts";
@@ -11,7 +12,6 @@ import { benchSession } from "./session.bench.ts";
 import { benchState } from "./state.bench.ts";
 import { benchTokens } from "./tokens.bench.ts";
 import { benchToolOutput } from "./tool-output.bench.ts";
-import { benchTurns } from "./turns.bench.ts";
 
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   fork: benchFork,
@@ -22,12 +22,12 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   "tool-output": benchToolOutput,
   session: benchSession,
   state: benchState,
-  turns: benchTurns,
   jsonl: benchJsonl,
   scale: benchScale,
   hostile: benchHostile,
   hooks: benchHooks,
   "ai-sdk": benchAiSdk,
+  langchain: benchLangChain,
 };
 
 const names = process.argv.slice(2);

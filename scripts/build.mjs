@@ -1,16 +1,22 @@
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { buildAgents } from "./build-agents.mjs";
 import { buildPage } from "./build-page.mjs";
-import { bundle } from "./bundle.mjs";
+import { bundle, bundleSplit } from "./bundle.mjs";
 import { root, run } from "./run.mjs";
 
-// The library is plain tsc output, so that a stack trace names our files; the command line is one bundle, so that
-// the package needs no runtime dependency.
+// The library is plain tsc output, so that a stack trace names our files; the command line is a bundle, so that
+// the package needs no runtime dependency, in one part for each command, so that none waits for the others.
 rmSync(`${root}dist`, { recursive: true, force: true });
 run("tsc", ["-p", "tsconfig.build.json"]);
 
-await bundle("src/cli/main.ts", "dist/cli.js");
+// pi's extension is beside it: it has much of it.
+await bundleSplit({ cli: "src/cli/main.ts", "pi-extension": "src/hosts/pi/extension.ts" });
 chmodSync(`${root}dist/cli.js`, 0o755);
+// pi compiles the file that it is told of at every start, and what that imports: this one has Node load the extension.
+writeFileSync(
+  `${root}dist/pi.js`,
+  'import { createRequire } from "node:module";\n\nexport default createRequire(import.meta.url)("./pi-extension.js").extendPi;\n',
+);
 
 // OpenCode loads the plugin where no package of ours is installed: each of its two parts is one file as well.
 const parts = {

@@ -23,5 +23,5 @@ for (const [name, code] of Object.entries(entries)) {
       },
     ],
   });
-  await bundle.write({ file: `${root}reports/${name}.js`, format: "esm", minify: true });
+  await bundle.write({ file: `${root}reports/${name}.js`, format: "esm", minify: true, comments: false });
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readEvalSession } from "../src/cli/eval/run-eval.ts";
 import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
-import { measureTokens, type TokenStep } from "../src/eval/measures/measure-tokens.ts";
+import { measureTokens, type TokenStep } from "../src/eval/measures/measure-cost.ts";
 import { quantileOf } from "../src/eval/report/summarize-recall.ts";
 import { groupBy } from "../src/text/json.ts";
 import { familyCost, type TokenFamily, tokenFamilyOf } from "../src/text/tokens/estimate-tokens.ts";

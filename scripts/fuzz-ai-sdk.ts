@@ -17,6 +17,7 @@ const seed = Number(values.seed);
 for (const api of RECORDED_APIS.filter((each) => values.api === undefined || values.api === each)) {
   console.log(`${count} conversations on ${api}, seed ${seed}`);
   const totals = { conversations: 0, turns: 0, requests: 0, summaries: 0, tooLong: 0, warnings: 0 };
+  let faulty = 0;
   const add = ({ turns, requests, summaries, tooLong, warnings }: Played): void => {
     totals.conversations++;
     totals.turns += turns;
@@ -24,13 +25,21 @@ for (const api of RECORDED_APIS.filter((each) => values.api === undefined || val
     totals.summaries += summaries;
     totals.tooLong += tooLong;
     totals.warnings += warnings.filter((code) => code === "request-not-edited").length;
-    if (totals.conversations % 500 === 0) console.log(api, JSON.stringify(totals), "no fault so far");
+    if (faulty === 0 && totals.conversations % 500 === 0)
+      console.log(api, JSON.stringify(totals), "no fault so far");
   };
   const details = await fc.check(
     fc.asyncProperty(anyConversation, async (conversation) => {
       const played = await playConversation(conversation, { api, over: "function" });
+      if (played.problems.length > 0) {
+        // Said at once: finding the smallest conversation with the same fault can take an hour.
+        if (faulty++ === 0)
+          console.error(
+            `${api}: a fault after ${totals.conversations} conversations\n${played.problems.join("\n")}`,
+          );
+        throw new Error(played.problems.join("\n"));
+      }
       add(played);
-      if (played.problems.length > 0) throw new Error(played.problems.join("\n"));
     }),
     { numRuns: count, seed },
   );

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { AGENT_PROGRAMS } from "../test/rig/agents/agent-programs.ts";
+import { installOpenClaw, OPENCLAW_VERSION } from "../test/rig/agents/openclaw-program.ts";
 import { installPackage } from "../test/rig/install-package.ts";
 import { installOpenCode, OPENCODE_VERSION } from "../test/rig/opencode/install-opencode.ts";
 import { findOpencode2, NO_OPENCODE2 } from "../test/rig/opencode2/start-opencode2.ts";
@@ -8,6 +9,7 @@ import { findOpencode2, NO_OPENCODE2 } from "../test/rig/opencode2/start-opencod
 await fetchProgram(`OpenCode ${OPENCODE_VERSION}`, installOpenCode);
 for (const agent of AGENT_PROGRAMS.filter(({ isRare }) => !isRare))
   await fetchProgram(`${agent.name} ${agent.version}`, agent.install);
+await fetchProgram(`OpenClaw ${OPENCLAW_VERSION}`, installOpenClaw);
 
 // It cannot be installed from a registry: whoever has it says where. The one thing that CI may skip.
 console.log(findOpencode2() === undefined ? NO_OPENCODE2 : "OpenCode 2 is there");

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { readEvalSession } from "../src/cli/eval/run-eval.ts";
 import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
-import { isStep, splitAtCompactions } from "../src/eval/probe/eval-session.ts";
+import { isStep, splitAtCompactions } from "../src/eval/probe/next-use.ts";
 import { createSession, type Session } from "../src/session/session.ts";
 import { groupBy } from "../src/text/json.ts";
+import { toolResults } from "../src/transcript/content.ts";
 import { estimateMessageTokens } from "../src/transcript/estimate-message.ts";
 import type { Message, Transcript } from "../src/transcript/message.ts";
-import { toolResults } from "../src/transcript/tool-results.ts";
 
 // What the pruning of a session does to recorded sessions, step by step, with default options:
 // node scripts/run-ts.mjs scripts/measure-prune.ts <folder of recorded sessions>

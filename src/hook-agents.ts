@@ -1,18 +1,15 @@
-import { claudeCode } from "./hosts/claude-code/claude-code.ts";
-import { codex } from "./hosts/codex/codex.ts";
-import { answerHook, type HookMoment } from "./hosts/hooks/answer-hook.ts";
-import type { HookAgent } from "./hosts/hooks/hook-agent.ts";
-import type { UnknownObject } from "./text/json.ts";
+import { claudeCodeWords } from "./hosts/claude-code/tool-output.ts";
+import { codexWords } from "./hosts/codex/tool-output.ts";
+import type { HookAgent, HookWords } from "./hosts/hooks/hook-agent.ts";
 
-/** The agent of hooks that has this name. */
-export function hookAgent(name: string): HookAgent {
-  return name === "codex" ? codex : claudeCode;
+/** What the agent of hooks that has this name says and takes. */
+export function hookWords(name: string): HookWords {
+  return name === "codex" ? codexWords : claudeCodeWords;
 }
 
-/** The part of a hook that is loaded only where there may be something to decide. */
-export function decide(
-  payload: UnknownObject,
-  { agent, part, log }: { readonly agent: string } & Pick<HookMoment, "part" | "log">,
-): Promise<string | undefined> {
-  return answerHook(payload, { agent: hookAgent(agent), part, env: process.env, log });
+/** Everything about it, which is much more: most hooks answer without. */
+export async function loadHookAgent(name: string): Promise<HookAgent> {
+  return name === "codex"
+    ? (await import("./hosts/codex/codex.ts")).codex
+    : (await import("./hosts/claude-code/claude-code.ts")).claudeCode;
 }

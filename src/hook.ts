@@ -1,14 +1,32 @@
-import { readOutput as readClaudeCode } from "./hosts/claude-code/tool-output.ts";
-import { readOutput as readCodex } from "./hosts/codex/tool-output.ts";
+import { hookWords, loadHookAgent } from "./hook-agents.ts";
 import { runHook } from "./hosts/hooks/run-hook.ts";
+import type { UnknownObject } from "./text/json.ts";
 
 /** A hook of the plugin folder: `hook.js <agent> [part]`. */
 const [agent = "claude-code", part = "1"] = process.argv.slice(2);
-await runHook({
+const words = hookWords(agent);
+void runHook({
   name: `${agent} ${part}`,
-  readOutput: agent === "codex" ? readCodex : readClaudeCode,
+  readOutput: words.readOutput,
   async decide(payload, log) {
-    const { decide } = await import("./hook-agents.ts");
-    return decide(payload, { agent, part: Number(part), log });
+    const { answerHook } = await import("./hosts/hooks/answer-hook.ts");
+    return answerHook(payload, {
+      agent: words,
+      loadAgent: () => loadHookAgent(agent),
+      part: Number(part),
+      env: process.env,
+      log,
+      leaveToAnother,
+    });
   },
 });
+
+/** The same hook in a process of its own, which goes on when this one and the agent have ended. */
+async function leaveToAnother(payload: UnknownObject): Promise<void> {
+  const { spawn } = await import("node:child_process");
+  const [program, hook = ""] = process.argv;
+  const stdio = ["pipe", "ignore", "ignore"] as const;
+  const child = spawn(program ?? "node", [hook, agent], { detached: true, stdio: [...stdio] });
+  child.on("error", () => {}).unref();
+  child.stdin?.on("error", () => {}).end(JSON.stringify(payload));
+}

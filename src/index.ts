@@ -15,8 +15,8 @@ export {
   type NothingToCompact,
   planCompaction,
 } from "./compaction/plan/plan-compaction.ts";
-export type { Clock } from "./compaction/ports/clock.ts";
 export type {
+  Clock,
   SummarizeOptions,
   Summarizer,
   SummarizerModel,
@@ -45,14 +45,14 @@ export {
   type GivenCompactionSettings,
   type ToolSummaryStrategy,
 } from "./compaction/trigger/should-compact.ts";
+export type { ProcessingStats } from "./fork/context/format.ts";
+export type { ForkOptions } from "./fork/context/options.ts";
 export {
   chooseForkWay,
   type ForkWay,
   type ForkWayChoice,
   type ForkWayFacts,
-} from "./fork/context/choose-way.ts";
-export type { ProcessingStats } from "./fork/context/format.ts";
-export type { ForkOptions } from "./fork/context/options.ts";
+} from "./fork/context/options.ts";
 export { type ForkContext, forkContext } from "./fork/fork.ts";
 export type {
   RecordConflict,
@@ -79,8 +79,8 @@ export type {
   JournalFailure,
   JournalProblem,
 } from "./session/journal.ts";
-export type { LedgerEntry } from "./session/ledger.ts";
 export type { SessionEvent } from "./session/log.ts";
+export type { LedgerEntry } from "./session/metered-summarizer.ts";
 export type { NextActionOptions } from "./session/next-action.ts";
 export type {
   SessionOptions,
@@ -137,6 +137,7 @@ export {
   type ToolOutputOptions,
   type ToolOutputResult,
 } from "./tool-output/truncate-tool-content.ts";
+export { renderMessage, type ToolResult, toolResults } from "./transcript/content.ts";
 export {
   applyEdits,
   type Edit,
@@ -186,5 +187,3 @@ export type {
   ToolOutcome,
   ToolPart,
 } from "./transcript/part.ts";
-export { renderMessage } from "./transcript/render.ts";
-export { type ToolResult, toolResults } from "./transcript/tool-results.ts";

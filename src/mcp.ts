@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { hookAgent } from "./hook-agents.ts";
-import { createAgentTools } from "./hosts/hooks/agent-tools.ts";
+import { dirname, join } from "node:path";
+import { loadHookAgent } from "./hook-agents.ts";
+import { type AgentTools, createAgentTools } from "./hosts/hooks/agent-tools.ts";
 import { serveMcp } from "./hosts/hooks/serve-mcp.ts";
 import { createLogFile } from "./hosts/log-file.ts";
 import { LOG_FILE, pluginFolders } from "./plugin/stores/folders.ts";
@@ -11,12 +11,30 @@ import { asObject, asString } from "./text/json.ts";
 const [agent = "claude-code"] = process.argv.slice(2);
 const { env } = process;
 const manifest: unknown = JSON.parse(
-  readFileSync(new URL("./.claude-plugin/plugin.json", import.meta.url), "utf8"),
+  readFileSync(join(dirname(process.argv[1] ?? ""), ".claude-plugin", "plugin.json"), "utf8"),
 );
-const tools = await createAgentTools(hookAgent(agent), {
+const setup = {
   env,
   directory: env.CLAUDE_PROJECT_DIR || process.cwd(),
   log: createLogFile(join(pluginFolders({ store: undefined, env }).root, LOG_FILE)),
   version: asString(asObject(manifest).version) ?? "0",
-});
-await serveMcp(tools, { input: process.stdin, output: process.stdout });
+};
+void loadHookAgent(agent)
+  .then((known) => createAgentTools(known, setup))
+  .then(serve);
+
+/**
+ * Agents end their servers by signals. One that was killed only closes the input: then its forks go on to their ends, within
+ * their limits, and whoever resumes the session is told.
+ */
+async function serve(tools: AgentTools): Promise<void> {
+  const { stdin: input, stdout: output } = process;
+  const ended = new Promise<void>((resolve) => {
+    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => resolve());
+  });
+  output.on("error", () => {});
+  await Promise.race([serveMcp(tools, { input, output }), ended]);
+  await Promise.race([tools.settled(), ended]);
+  await tools.dispose();
+  process.exit(0);
+}

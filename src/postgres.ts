@@ -26,4 +26,4 @@ export {
   type Released,
   type SessionStores,
 } from "./stores/postgres/stores.ts";
-export type { StoreFailure } from "./stores/store-failure.ts";
+export type { StoreFailure } from "./text/json.ts";

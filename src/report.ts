@@ -1,10 +1,17 @@
-import { hookAgent } from "./hook-agents.ts";
-import { reportOf } from "./hosts/hooks/report.ts";
+import { readFileSync } from "node:fs";
+import { loadHookAgent } from "./hook-agents.ts";
+import { reportOf, statusOf } from "./hosts/hooks/report.ts";
+import { asObject, asString, jsonOrText } from "./text/json.ts";
 
-/** The reports of the plugin folder: `report.js context|cost <agent> [session]`. */
+/** The reports of the plugin folder: `report.js context|cost <agent> [session]`; `status` is told the session by its input. */
 const [what = "context", agent = "claude-code", sessionId = ""] = process.argv.slice(2);
 const { env } = process;
 // A place that the agent did not fill in is none.
 const named = sessionId.startsWith("$") ? "" : sessionId;
-const report = await reportOf(hookAgent(agent), { what, sessionId: named, directory: process.cwd(), env });
-process.stdout.write(`${report}\n`);
+const report =
+  what === "status"
+    ? statusOf(asString(asObject(jsonOrText(readFileSync(0, "utf8"))).session_id) ?? "unknown", env)
+    : loadHookAgent(agent).then((known) =>
+        reportOf(known, { what, sessionId: named, directory: process.cwd(), env }),
+      );
+void report.then((text) => process.stdout.write(`${text}\n`));

@@ -1,6 +1,10 @@
 export { type OmitForChildOptions, omitForChild } from "./fork/context/options.ts";
-export { type CompactionBoundaryOptions, compactionBoundary } from "./stages/boundary.ts";
-export { type CharBudgetOptions, charBudget } from "./stages/budget.ts";
+export {
+  type CharBudgetOptions,
+  type CompactionBoundaryOptions,
+  charBudget,
+  compactionBoundary,
+} from "./stages/boundary.ts";
 export {
   type CacheArithmetic,
   type EditPlan,

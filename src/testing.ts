@@ -5,8 +5,21 @@ export {
   type ScriptedReply,
   type StagedAgent,
 } from "./testing/contracts/agent-host-contract.ts";
-export { journalContract } from "./testing/contracts/journal-contract.ts";
-export { recordStoreContract } from "./testing/contracts/record-store-contract.ts";
-export { spillStoreContract } from "./testing/contracts/spill-store-contract.ts";
+export {
+  HOST_SCENARIOS,
+  HOST_SUMMARY,
+  type HostResult,
+  type HostResults,
+  type HostScenario,
+  type HostStage,
+  type HostUnderTest,
+  hostContract,
+  type StagedHost,
+} from "./testing/contracts/host-contract.ts";
+export {
+  journalContract,
+  recordStoreContract,
+  spillStoreContract,
+} from "./testing/contracts/store-contracts.ts";
 export type { DriverUnderTest, StorePlace, TestRunner } from "./testing/contracts/test-runner.ts";
 export { deepFreeze, type FormatContract, type FormatLaw, formatLaws } from "./testing/format-contract.ts";

@@ -13,10 +13,11 @@ import { opencode2Request } from "../src/formats/wires/opencode2/opencode2-reque
 import { createSession } from "../src/session/session.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { deepFreeze } from "../src/testing/format-contract.ts";
+import { outcomeText } from "../src/transcript/content.ts";
 import { applyEdits, type Edit } from "../src/transcript/edit.ts";
 import type { Format } from "../src/transcript/format.ts";
 import type { Transcript } from "../src/transcript/message.ts";
-import { outcomeText, type ToolPart } from "../src/transcript/part.ts";
+import type { ToolPart } from "../src/transcript/part.ts";
 import { createFakeClock } from "./rig/fakes.ts";
 import {
   type History,
@@ -133,7 +134,7 @@ const ids: fc.Arbitrary<readonly (readonly string[])[]> = fc
 const TOOLS = ["bash", "read", "grep"];
 
 /** Call n asks for `run n.` and gets `result n.`, whatever its id. */
-function historyWith(turns: readonly (readonly string[])[]): History {
+function historyWith(turns: readonly (readonly string[])[], more = ""): History {
   let number = 0;
   const steps: Step[] = [userSays("Begin.")];
   for (const turn of turns) {
@@ -146,7 +147,7 @@ function historyWith(turns: readonly (readonly string[])[]): History {
       results: calls.map(({ id, tool, input }) => ({
         callId: id,
         tool,
-        text: String(input.command).replace("run", "result"),
+        text: String(input.command).replace("run", "result") + more,
         isError: false,
         image: undefined,
       })),
@@ -218,6 +219,28 @@ describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) =>
         expect(pairs(format.decode(format.apply(wire, [hide], { at })))).toEqual(pairs(left));
       }),
       { numRuns: runs(200) },
+    );
+  });
+
+  it("are in the window of a session that is too small for them, or are recalled by the handle of an edit", async () => {
+    await fc.assert(
+      fc.asyncProperty(ids, async (turns) => {
+        const wire = write(historyWith(turns, "\nline".repeat(400)));
+        // Small, so that results have to leave the window.
+        const limits = { contextTokens: 3_000, outputTokens: 300 };
+        const session = createSession({ clock: createFakeClock() }, { limits });
+        session.observe(format.decode(wire));
+        await session.prepare({ moment: "after-turn" });
+        const shown = JSON.stringify(session.projection());
+        const handles = session.edits().flatMap((edit) => edit.omitted?.handle ?? []);
+        const recalled = await Promise.all(handles.map((handle) => session.recall(handle)));
+        const texts = recalled.map((each) => (each.status === "found" ? each.text : ""));
+        for (const number of turns.flat().keys()) {
+          const result = `result ${number + 1}.`;
+          expect(shown.includes(result) || texts.some((text) => text.includes(result)), result).toBe(true);
+        }
+      }),
+      { numRuns: runs(40, 8) },
     );
   });
 });

@@ -188,11 +188,23 @@ describe("carryover compact", () => {
     expect(readFileSync(path, "utf8")).toBe(claudeCode);
   });
 
-  it("says that there is nothing to compact in a short session", async () => {
-    writeFileSync(path, claudeCode.split("\n").slice(0, 3).join("\n"));
-    const { status, stdout } = await carryover(["compact", path, "--fold"]);
+  it("gives a short session as it is, and says beside it that there is nothing to compact", async () => {
+    const short = `${claudeCode.split("\n").slice(0, 3).join("\n")}\n`;
+    writeFileSync(path, short);
+    const { status, stdout, stderr } = await carryover(["compact", path, "--fold"]);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/: nothing to compact, /);
+    expect(stdout).toBe(short);
+    expect(stderr).toMatch(/: nothing to compact, /);
+    const out = `${path}.out`;
+    const written = await carryover(["compact", path, "--fold", "--out", out]);
+    expect(written).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(`Written to ${out} as it was`),
+    });
+    expect(readFileSync(out, "utf8")).toBe(short);
+    rmSync(out);
+    const shown = await carryover(["compact", path]);
+    expect(shown.stdout).toMatch(/: nothing to compact, /);
   });
 
   it.each([

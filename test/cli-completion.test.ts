@@ -30,7 +30,7 @@ async function completed(words: readonly string[]): Promise<readonly string[]> {
 
 describe("carryover completion", () => {
   it.runIf(shells.includes("bash")).each([
-    { words: ["carryover", "co"], expected: ["compact", "completion"] },
+    { words: ["carryover", "co"], expected: ["compact", "cost", "completion"] },
     { words: ["carryover", "fork", "--a"], expected: ["--as"] },
     { words: ["carryover", "fork", "--as", "m"], expected: ["messages"] },
     { words: ["carryover", "completion", "z"], expected: ["zsh"] },

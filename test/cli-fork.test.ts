@@ -52,7 +52,7 @@ describe("carryover fork", () => {
   it("shows what was inherited, what was cut and why, and the preamble", () => {
     const { status, stdout } = carryover(["fork", session, "--budget", "50000"]);
     expect(status).toBe(0);
-    const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
+    const readme = readFileSync(join(import.meta.dirname, "../docs/guide.md"), "utf8");
     const shown = /<!-- fork:start -->\n```\n([\s\S]*)\n```\n<!-- fork:end -->/.exec(readme)?.[1];
     expect(stdout).toBe(`${shown}\n\nAdd --text to print the whole of it, or --out <file> to write it.\n`);
   });
@@ -101,7 +101,7 @@ describe("carryover fork", () => {
       says: /line 2, column \d+: .*\nThe file is not whole JSON/,
     },
     { name: "not JSON", content: "hello\nworld", says: /line 1, column 1: Unexpected token/ },
-    { name: "empty", content: "  \n", says: /is empty\nWrite a session with/ },
+    { name: "empty", content: "  \n", says: /is empty\nWrite a session of OpenCode with/ },
     {
       name: "another kind of JSON",
       content: '{"a": 1}',

@@ -2,8 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createFileRecordStore } from "../src/stores/files/record-store.ts";
+import { asObject } from "../src/text/json.ts";
 import { buildCli } from "./rig/build-cli.ts";
 import { cliSamples } from "./rig/cli-samples.ts";
+import { sampleFork } from "./rig/forks/fork-samples.ts";
 import { createCliRunner } from "./rig/run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-hostile-"));
@@ -26,6 +29,18 @@ function hostile(value: unknown, key = ""): unknown {
 const MEANING =
   /^(?:type|role|status|finish|stop_reason|timestamp|version|mime|phase|.*(?:id|ID|Id|uuid|Uuid))$/;
 
+/** An answer of Claude Code that cost something, with a cache that was broken before it. */
+function withUsage(line: unknown): unknown {
+  const { type, message } = asObject(line);
+  const usage = {
+    input_tokens: 10,
+    cache_creation_input_tokens: 50_000,
+    cache_read_input_tokens: 0,
+    output_tokens: 10,
+  };
+  return type === "assistant" ? { ...asObject(line), message: { ...asObject(message), usage } } : line;
+}
+
 const paths = new Map<string, string>();
 
 beforeAll(async () => {
@@ -34,10 +49,23 @@ beforeAll(async () => {
   for (const { format, fileName, text } of cliSamples().filter((sample) => FORMATS.includes(sample.format))) {
     const isLines = fileName.endsWith("l");
     const values = isLines ? text.trim().split("\n") : [text];
-    const path = join(work, `${HOSTILE.replace("\u0000", "")}-${fileName}`);
-    writeFileSync(path, values.map((each) => JSON.stringify(hostile(JSON.parse(each)))).join("\n"));
+    const path = join(work, `${NAME}-${fileName}`);
+    const lines = values.map((each) => JSON.stringify(hostile(withUsage(JSON.parse(each))))).join("\n");
+    writeFileSync(path, lines);
     paths.set(format, path);
+    if (format !== "claude-code") continue;
+    // A name with a line break is none of Claude Code's.
+    mkdirSync(join(home, "projects", NAME), { recursive: true });
+    writeFileSync(join(home, "projects", NAME, `${NAME.replace("\r", "")}.jsonl`), lines);
+    mkdirSync(path.replace(/\.jsonl$/, "/subagents"), { recursive: true });
+    writeFileSync(path.replace(/\.jsonl$/, `/subagents/${NAME}.jsonl`), lines);
   }
+  const forks = createFileRecordStore({ root: join(store, "forks", "project") });
+  const fork = sampleFork({ id: "fork", title: HOSTILE, project: HOSTILE, rootSessionId: HOSTILE });
+  await forks.put({ id: fork.id, value: fork, expected: "missing" });
+  mkdirSync(join(store, "forks", NAME));
+  writeFileSync(join(store, "forks", NAME, "damaged.json"), "{");
+  writeFileSync(join(store, "forks", "project", `${NAME}.json`), "{");
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -49,7 +77,9 @@ function commandsIn(text: string): readonly string[] {
 }
 
 const session = (format = "opencode"): string => paths.get(format) ?? "";
+const NAME = HOSTILE.replace("\u0000", "");
 const store = join(folder, "store");
+const home = join(folder, "claude");
 
 describe("nothing of a session, a file name or an argument reaches the terminal as a command", () => {
   const verbs: readonly (readonly [name: string, args: () => readonly string[]])[] = [
@@ -72,19 +102,28 @@ describe("nothing of a session, a file name or an argument reaches the terminal 
     ),
     ["rescue", () => ["rescue", session("claude-code"), "--dry-run"]],
     ["recall", () => ["recall", session("claude-code"), "value", "table"]],
-    ["install", () => ["install", HOSTILE.replace("\u0000", ""), "--dry-run"]],
-    ["uninstall", () => ["uninstall", HOSTILE.replace("\u0000", ""), "--dry-run"]],
+    ["install", () => ["install", NAME, "--dry-run"]],
+    ["uninstall", () => ["uninstall", NAME, "--dry-run"]],
+    ["nothing named", () => []],
+    ["nothing named, for a program", () => ["--json"]],
+    ["cost", () => ["cost", session("claude-code")]],
+    ["cost of a folder", () => ["cost", work, "--jobs", "1"]],
+    ["cost for a program", () => ["cost", session("claude-code"), "--json"]],
+    ["cost of a folder for a program", () => ["cost", work, "--jobs", "1", "--json"]],
+    ["cost at prices that are not there", () => ["cost", session("claude-code"), "--prices", NAME]],
     ["stats", () => ["stats", work]],
     ["stats for a program", () => ["stats", work, "--json"]],
     ["eval", () => ["eval", work, "--no-cache", "--jobs", "1", "--probes", "2", "--budget", "20k"]],
-    ["forks", () => ["forks", "cancel", HOSTILE.replace("\u0000", ""), "--store", store]],
-    ["undo", () => ["undo", "--session", HOSTILE.replace("\u0000", ""), "--store", store]],
-    ["purge", () => ["purge", "--session", HOSTILE.replace("\u0000", ""), "--dry-run", "--store", store]],
+    ["forks", () => ["forks", "cancel", NAME, "--store", store]],
+    ["listed forks", () => ["forks", "--store", store]],
+    ["listed forks, for a program", () => ["forks", "--json", "--store", store]],
+    ["undo", () => ["undo", "--session", NAME, "--store", store]],
+    ["purge", () => ["purge", "--session", NAME, "--dry-run", "--store", store]],
     ["doctor", () => ["doctor", "--no-self-test", "--store", join(folder, HOSTILE.slice(0, 12))]],
-    ["an unknown file", () => ["inspect", `${HOSTILE.replace("\u0000", "")}.json`]],
-    ["an unknown command", () => [HOSTILE.replace("\u0000", "")]],
-    ["an unknown option", () => ["stats", `--${HOSTILE.replace("\u0000", "")}`]],
-    ["a wrong value", () => ["fork", session(), "--budget", HOSTILE.replace("\u0000", "")]],
+    ["an unknown file", () => ["inspect", `${NAME}.json`]],
+    ["an unknown command", () => [NAME]],
+    ["an unknown option", () => ["stats", `--${NAME}`]],
+    ["a wrong value", () => ["fork", session(), "--budget", NAME]],
     ["two wrong values", () => ["fork", session(), "--budget", "x\u001b[2J", "--as", "y\u001b[2J"]],
   ];
 
@@ -96,9 +135,10 @@ describe("nothing of a session, a file name or an argument reaches the terminal 
   });
 
   it.concurrent.each(chosen)("%s", { timeout: 60_000 }, async (_name, args) => {
-    const { status, stdout, stderr } = await carryover(args());
+    const { status, stdout, stderr } = await carryover(args(), { env: { CLAUDE_CONFIG_DIR: home } });
     expect(status).not.toBe(1);
     expect(stdout + stderr).not.toBe("");
+    expect(stdout).not.toMatch(/No forks are recorded|this is an example/);
     expect(commandsIn(stdout + stderr)).toEqual([]);
   });
 });

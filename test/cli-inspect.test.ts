@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildCli } from "./rig/build-cli.ts";
@@ -48,7 +48,7 @@ describe("carryover inspect", () => {
     const session = join(root, "examples/sessions/opencode-session.json");
     const { status, stdout } = await carryover(["inspect", session, "--top", "4"]);
     expect(status).toBe(0);
-    const readme = readFileSync(join(root, "README.md"), "utf8");
+    const readme = readFileSync(join(root, "docs/guide.md"), "utf8");
     const shown = /<!-- example:start -->\n```\n([\s\S]*)\n```\n<!-- example:end -->/.exec(readme)?.[1];
     expect(stdout).toBe(`${shown}\n`);
   });
@@ -81,7 +81,7 @@ describe("carryover inspect", () => {
     const { stdout } = await carryover(["inspect", file("shown.jsonl", claudeCode?.text ?? "")]);
     for (const heading of ["Window", "What fills it", "By tool", "By file", "Largest", "Read again"])
       expect(stdout).toContain(`\n${heading}\n`);
-    expect(stdout).toMatch(/\n {2}src\/table-0\.ts +\d+ % +[\d,]+ chars +2 reads\n/);
+    expect(stdout).toMatch(/\n {2}src\/table-0\.ts +\d+ % +[\d,]+ tokens +2 reads\n/);
     expect(stdout).toMatch(/\n {2}src\/table-0\.ts +1 time +[\d,]+ chars\n/);
     expect(stdout).not.toContain("\x1b[");
   });
@@ -169,7 +169,9 @@ describe("carryover inspect", () => {
   it("takes a word that is no command for a file, and says so", async () => {
     const { status, stderr } = await carryover(["isnpect"]);
     expect(status).toBe(2);
-    expect(stderr).toMatch(/Cannot read isnpect: there is no such file\nThere is no command isnpect either/);
+    expect(stderr).toMatch(/no command, no file and no session isnpect\nDid you mean inspect\?/);
+    expect((await carryover(["nosuch"])).stderr).toMatch(/\nKnown are inspect, fork, .*purge, completion\n/);
+    expect((await carryover(["inspect", "a12"])).stderr).toContain("the first 4 characters are needed");
   });
 });
 
@@ -177,13 +179,30 @@ describe("carryover without arguments", () => {
   const [openCode, claudeCode, codex, pi] = samples.map(({ text }) => text);
   const homes = (name: string) => join(folder, "homes", name);
 
-  it("inspects an example where there is no session", async () => {
+  it("shows an example where there is no session", async () => {
     const { status, stdout } = await carryover([]);
     expect(status).toBe(0);
     expect(stdout).toMatch(
-      /^There is no session of OpenCode, Claude Code, Codex or pi on this machine; this is an example\n/,
+      /^There is no session of OpenCode, Claude Code, Codex or pi on this machine; this/,
     );
-    expect(stdout).toContain("src/invoice.ts");
+    expect(stdout).toContain("Invoice totals are a cent off");
+    const table = await carryover(["inspect"]);
+    expect(table.stdout).toContain("src/invoice.ts");
+  });
+
+  it("passes over newer sessions that are empty or broken, and says so", async () => {
+    const home = homes("passed-over");
+    const good = file("homes/passed-over/.claude/projects/p/good.jsonl", claudeCode ?? "");
+    const broken = file("homes/passed-over/.claude/projects/p/broken.jsonl", "{half");
+    const [meta = ""] = (codex ?? "").split("\n");
+    const started = file("homes/passed-over/.codex/sessions/2026/01/05/rollout-2.jsonl", `${meta}\n`);
+    file("homes/passed-over/.claude/projects/p/empty.jsonl", "");
+    for (const [index, path] of [good, broken, started].entries())
+      utimesSync(path, 1_900_000_000 + index, 1_900_000_000 + index);
+    const { status, stdout, stderr } = await carryover([], { env: { HOME: home } });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(/^The newest session on this machine, of Claude Code: .*good\.jsonl$/m);
+    expect(stdout).toMatch(/^a newer session of Codex is passed over: nothing was said in rollout-2/m);
   });
 
   it("finds the newest session, whosever it is, and says which", async () => {
@@ -200,9 +219,9 @@ describe("carryover without arguments", () => {
       const { stdout } = await carryover(["--json"], { env: { HOME: home } });
       expect(JSON.parse(stdout).file).toBe(join(home, place));
       const shown = await carryover([], { env: { HOME: home } });
-      expect(shown.stdout).toContain(
-        `The newest session on this machine, of ${agent}: ${join(home, place)}\n`,
-      );
+      const [head = ""] = shown.stdout.split("\n");
+      expect(head).toContain(`The newest session on this machine, of ${agent}: `);
+      expect(head.endsWith(basename(place))).toBe(true);
     }
   });
 
@@ -248,10 +267,13 @@ describe("carryover without arguments", () => {
     file("homes/no-program/.local/share/opencode/opencode.db", "SQLite format 3");
     const other = file("homes/no-program/.pi/agent/sessions/p/one.jsonl", pi ?? "");
     utimesSync(other, 1, 1);
-    const { status, stdout, stderr } = await carryover([], { env: { HOME: home, PATH: "/nowhere" } });
+    const env = { HOME: home, PATH: "/nowhere" };
+    const { status, stdout } = await carryover([], { env });
     expect(status).toBe(0);
-    expect(stderr).toContain("neither opencode nor opencode2, which read its database, is on the PATH");
     expect(stdout).toContain("of pi: ");
+    expect(stdout).toContain("of OpenCode is passed over: neither opencode nor opencode2");
+    const { stderr } = await carryover(["inspect"], { env });
+    expect(stderr).toContain("neither opencode nor opencode2, which read its database, is on the PATH");
   });
 });
 

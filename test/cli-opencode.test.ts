@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import { filterCompacted } from "../src/stages/boundary.ts";
-import { renderMessage } from "../src/transcript/render.ts";
+import { renderMessage } from "../src/transcript/content.ts";
 import { buildCli } from "./rig/build-cli.ts";
 import { OPENCODE_VERSION } from "./rig/opencode/install-opencode.ts";
 import { runOpenCode } from "./rig/opencode/run-opencode.ts";

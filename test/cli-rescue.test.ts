@@ -1,5 +1,16 @@
+import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -49,7 +60,12 @@ const healthy = (): string =>
 interface Report {
   readonly status: string;
   readonly findings: readonly Finding[];
-  readonly rescued?: { readonly path: string; readonly commands: readonly string[]; readonly cwd: string };
+  readonly rescued?: {
+    readonly path: string;
+    readonly commands: readonly string[];
+    readonly cwd: string;
+    readonly notice: string;
+  };
 }
 
 async function report(path: string, ...args: readonly string[]): Promise<Report> {
@@ -71,6 +87,39 @@ describe("carryover rescue", () => {
     expect(status).toBe(0);
     expect(stdout).toContain("Nothing is wrong with it, and nothing was done.");
     expect(await report(path, "--budget", "2000")).toMatchObject({ status: "rescued" });
+  });
+
+  it("says only what is true of a session that can go on", async () => {
+    const path = healthy();
+    const forced = await carryover("rescue", path, "--dry-run", "--force");
+    expect(forced.stdout).toContain("Without --dry-run, --force writes a new session all the same.");
+    appendFileSync(path, '{"type":"user"');
+    const { stdout } = await carryover("rescue", path);
+    expect(stdout).toContain("None of this keeps it from going on, and nothing was done.");
+    expect(stdout).not.toContain("Nothing is wrong");
+  });
+
+  it("refuses what it cannot do in a sentence", async () => {
+    const path = healthy();
+    const refused = async (...args: readonly string[]) => {
+      const { status, stderr } = await carryover(...args);
+      expect(stderr).not.toContain("fault");
+      return `${status} ${stderr}`;
+    };
+    for (const verb of ["rescue", "handoff"]) {
+      const rest = verb === "handoff" ? ["--to", "codex"] : [];
+      for (const budget of ["0", "1", "999"])
+        expect(await refused(verb, path, ...rest, "--budget", budget)).toMatch(
+          /^2 .*Give at least 1000 tokens/,
+        );
+      expect(await refused(verb, path, ...rest, "--cwd", join(home, "nowhere"))).toMatch(
+        /^2 .*no such folder/,
+      );
+      expect(await refused(verb, path, ...rest, "--cwd", path)).toMatch(/^2 .*It is a file/);
+    }
+    expect(await refused("handoff", path)).toMatch(/^2 .*\n.*claude-code.*codex.*opencode.*pi/);
+    const { rescued } = await report(path, "--budget", "1000");
+    expect(readFileSync(rescued?.path ?? "", "utf8")).toContain("free the disk of atlas-4");
   });
 
   it("says what is wrong by line, and writes nothing with --dry-run", async () => {
@@ -95,6 +144,87 @@ describe("carryover rescue", () => {
     expect(await carryover("rescue", "no-such-session")).toMatchObject({ status: 2 });
   });
 
+  it("takes the newest in which something was said, and what is piped in", async () => {
+    const env = { HOME: join(home, "newest") };
+    const at = join(env.HOME, ".claude", "projects", "-p");
+    mkdirSync(at, { recursive: true });
+    copyFileSync(healthy(), join(at, "said.jsonl"));
+    for (const [index, content] of ["", "\n", '{"type":"summary","summary":"x"}\n'].entries()) {
+      const path = join(at, `empty-${index}.jsonl`);
+      writeFileSync(path, content);
+      utimesSync(path, new Date(), new Date(Date.now() + 60_000));
+    }
+    const { status, stdout, stderr } = await run(["rescue", "--dry-run"], { env });
+    expect(status, stderr).toBe(0);
+    expect(stdout).toContain("said.jsonl");
+    expect(stderr).toContain("a newer session of Claude Code is passed over");
+    const input = readFileSync(healthy());
+    const piped = await run(["rescue", "-", "--force"], { env, input });
+    expect(piped.stdout).toMatch(
+      /Rescued by Carryover from standard input\..*stands only in what was piped in/,
+    );
+    expect((await run(["recall", "-", "atlas-4"], { env, input })).stdout).toContain(
+      "the disk of node atlas-4",
+    );
+  });
+
+  it("of a rescued session says what was done before, and reads the original again first", async () => {
+    const folder = join(home, "a\nb");
+    mkdirSync(folder);
+    const original = join(folder, "original.jsonl");
+    copyFileSync(healthy(), original);
+    const once = await report(original, "--force");
+    const copy = once.rescued?.path ?? "";
+    const { notice = "" } = (await report(copy, "--budget", "2000")).rescued ?? {};
+    expect(notice).toMatch(/^\[Rescued by Carryover from session \S+, which is untouched\. Here: .*\]$/);
+    expect(notice).toContain(`from session ${copy}, which`);
+    expect(notice).toMatch(/ Before that: 4 tool calls with their results\. What is missing/);
+    const [, first = "", second = ""] =
+      / shell: (.*) '<words to look for, or a handle>', and what was said later: (.*) '<words/.exec(notice) ??
+      [];
+    const shell = (command: string) =>
+      spawnSync("bash", ["-c", `${command} E7731`], {
+        env: { ...process.env, HOME: home },
+        encoding: "utf8",
+      });
+    expect(first).toContain("original.jsonl");
+    expect(second).toContain(copy);
+    for (const command of [first, second])
+      expect(shell(command).stdout, command).toContain("the disk of node atlas-4 is full");
+  });
+
+  it("says in a sentence what the system does not allow", async () => {
+    const path = healthy();
+    const file = join(home, "a-file");
+    writeFileSync(file, "");
+    for (const env of [{ HOME: file }, { HOME: home, CODEX_HOME: file }]) {
+      const { status, stderr } = await run(["handoff", path, "--to", "codex"], { env });
+      expect(stderr).toMatch(/^error: Cannot use \/.*\n.*CODEX_HOME/);
+      expect(status).toBe(2);
+    }
+  });
+
+  it("leaves sessions that purge lists one by one, and removes alone", async () => {
+    const path = healthy();
+    const ids: string[] = [];
+    for (const _ of [1, 2, 3])
+      ids.push((await report(path, "--force")).rescued?.commands[0]?.split(" ")[2] ?? "");
+    const [first = "", second = "", third = ""] = ids;
+    const fileOf = (id: string): string => join(dirname(path), `${id}.jsonl`);
+    appendFileSync(fileOf(second), "{}\n");
+    const { stdout } = await carryover("purge");
+    expect(stdout).toMatch(new RegExp(`${first} .*written for Claude Code +\\d`));
+    expect(stdout).toMatch(new RegExp(`${second} .*gone on with: only its note goes`));
+    expect((await carryover("purge", "--session", first, "--yes")).status).toBe(0);
+    expect((await carryover("purge", "--session", second, "--yes")).status).toBe(0);
+    expect(ids.map((id) => existsSync(fileOf(id)))).toEqual([false, true, true]);
+    const after = (await carryover("purge")).stdout;
+    expect(after).not.toContain(first);
+    expect(after).not.toContain(second);
+    expect(after).toContain(third);
+    expect(await carryover("purge", "--session", first, "--yes")).toMatchObject({ status: 2 });
+  });
+
   it("leaves what purge removes, and never the original", async () => {
     const path = healthy();
     const { rescued } = await report(path, "--force");
@@ -115,11 +245,51 @@ describe("carryover recall", () => {
     expect(whole.stdout).toContain("cat deploy.log");
   });
 
-  it("says when nothing is found, and what is wrong with a range", async () => {
+  it("finds what Claude Code keeps in files beside the session", async () => {
     const path = healthy();
-    expect((await carryover("recall", path, "zebra", "crossing")).stdout).toContain(
-      'Nothing in the session holds "zebra crossing"',
+    const beside = path.replace(/\.jsonl$/, "");
+    mkdirSync(join(beside, "tool-results"), { recursive: true });
+    mkdirSync(join(beside, "subagents"));
+    writeFileSync(join(beside, "tool-results", "b1.txt"), "first line\nthe quota of petrel-9 is used up\n");
+    copyFileSync(healthy(), join(beside, "subagents", "agent-ab12.jsonl"));
+    appendFileSync(
+      join(beside, "subagents", "agent-ab12.jsonl"),
+      `${JSON.stringify({ type: "user", uuid: "u1", parentUuid: null, sessionId: "s", message: { role: "user", content: "heron-3 answered" } })}\n`,
     );
-    expect(await carryover("recall", path, "x", "--range", "many")).toMatchObject({ status: 2 });
+    const output = await carryover("recall", path, "quota", "petrel-9");
+    expect(output.stdout).toContain("tool-results/b1.txt");
+    expect((await carryover("recall", path, "tool-results/b1.txt", "--range", "2-2")).stdout).toContain(
+      "petrel-9",
+    );
+    expect((await carryover("recall", path, "heron-3")).stdout).toContain("heron-3 answered");
+  });
+
+  it("does not take a handle for words: where only its name stands, it says so", async () => {
+    const path = healthy();
+    const line = { type: "user", uuid: "u9", message: { role: "user", content: "look at msg_01Petrel9" } };
+    appendFileSync(path, `${JSON.stringify({ ...line, timestamp: "2026-11-16T10:00:00Z" })}\n`);
+    const found = await carryover("recall", path, "msg_01Petrel9");
+    expect(found).toMatchObject({ status: 2, stdout: "" });
+    expect(found.stderr).toContain("nothing under the handle msg_01Petrel9. It is named in u9/0.");
+    expect((await carryover("recall", path, "look", "msg_01Petrel9")).stdout).toContain("look at msg_01Pet");
+  });
+
+  it.each([
+    { args: ["zebra", "crossing"], says: 'Nothing in the session holds "zebra crossing"' },
+    { args: [""], says: "Give words to look for, or a handle" },
+    { args: ["x", "--range", "many"], says: "many is no range" },
+    { args: ["disk", "full", "--range", "1-2"], says: "--range is a piece of what a handle names" },
+    { args: ["disk", "--range", "1-2"], says: "nothing under the handle disk" },
+    { args: ["msg_01AbC/2"], says: "nothing under the handle msg_01AbC/2" },
+    { args: ["toolu_01XyZ"], says: "nothing under the handle toolu_01XyZ" },
+    { args: ["3f2a9c1b…"], says: "nothing under the handle 3f2a9c1b…" },
+    { args: ["HANDLE", "--range", "500-600"], says: "lines and 1," },
+  ])("says what it cannot give: $args", async ({ args, says }) => {
+    const path = healthy();
+    const { stdout } = await carryover("recall", path, "E7731");
+    const [, handle = ""] = /^(\S+\/\d+) line/m.exec(stdout) ?? [];
+    const asked = args.map((arg) => (arg === "HANDLE" ? handle : arg));
+    const found = await carryover("recall", path, ...asked);
+    expect(found).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining(says) });
   });
 });

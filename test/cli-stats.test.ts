@@ -30,8 +30,8 @@ describe("carryover stats", () => {
     const { status, stdout, stderr } = await carryover(["stats", sessions, "--json", "--jobs", "2"]);
     expect(status).toBe(0);
     const stats = JSON.parse(stdout);
-    expect(stats.files).toEqual({ total: 13, read: 11, skipped: 2 });
-    expect(stats.totals).toMatchObject({ sessions: 11 });
+    expect(stats.files).toEqual({ total: 14, read: 12, skipped: 2 });
+    expect(stats.totals).toMatchObject({ sessions: 12 });
     expect(new Set(stats.byFormat.map(({ format }: { format: string }) => format))).toEqual(
       new Set(samples.map(({ format }) => format)),
     );
@@ -43,7 +43,7 @@ describe("carryover stats", () => {
     expect(stats.skipped.map(({ reason }: { reason: string }) => reason).join()).toMatch(
       /no transcript.*gzip is broken/,
     );
-    expect(stderr).toContain("13 of 13 files");
+    expect(stderr).toContain("14 of 14 files");
   });
 
   it("says the same on one thread and on three", async () => {
@@ -54,7 +54,7 @@ describe("carryover stats", () => {
 
   it("shows a person the totals and what stands out", async () => {
     const { stdout } = await carryover(["stats", sessions, "--top", "2"]);
-    expect(stdout).toMatch(/^11 sessions in 13 files, /);
+    expect(stdout).toMatch(/^12 sessions in 14 files, /);
     for (const heading of ["By format", "Of 100 sessions", "Largest windows", "Largest items", "Skipped"])
       expect(stdout).toContain(`\n${heading}\n`);
   });
@@ -75,7 +75,7 @@ describe("carryover stats", () => {
   });
 
   it.each([
-    { args: ["/does/not/exist"], says: /Cannot read/ },
+    { args: ["/does/not/exist"], says: /Cannot read \/does\/not\/exist: there is no such file\n$/ },
     { args: [resolve(import.meta.dirname, "ai-sdk")], says: /There is no transcript in/ },
     { args: [join(sessions, "package.json")], says: /None of the files is a transcript/ },
     { args: [sessions, "--jobs", "0"], says: /whole number from 1/ },

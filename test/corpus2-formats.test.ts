@@ -107,8 +107,8 @@ function countCodex(lines: readonly UnknownObject[]): Counts {
   }
   return {
     users: items.filter(({ type, role }) => type === "message" && role === "user").length,
-    calls: count("function_call", "custom_tool_call", "local_shell_call"),
-    results: count("function_call_output", "custom_tool_call_output"),
+    calls: count("function_call", "custom_tool_call", "local_shell_call", "tool_search_call"),
+    results: count("function_call_output", "custom_tool_call_output", "tool_search_output"),
     compactions: lines.filter(({ type }) => type === "compacted").length,
     outputTokens,
   };

@@ -9,10 +9,10 @@ import { openaiResponses } from "../src/formats/wires/openai-responses/openai-re
 import { CONTINUE_REQUEST, MISSING_RESULT } from "../src/stages/repair.ts";
 import { isObject, mapStrings } from "../src/text/json.ts";
 import { isMalformed, normalizeText, normalizeTypedText } from "../src/text/normalize.ts";
+import { filePlaceholder, outcomeText } from "../src/transcript/content.ts";
 import type { Format } from "../src/transcript/format.ts";
 import { type Message, normalizePartText, project, type Transcript } from "../src/transcript/message.ts";
-import { COMPACTION_QUESTION, outcomeText, type Part, type ToolPart } from "../src/transcript/part.ts";
-import { filePlaceholder } from "../src/transcript/render.ts";
+import { COMPACTION_QUESTION, type Part, type ToolPart } from "../src/transcript/part.ts";
 import { edited, editedRequest, randomProjection } from "./rig/random-history/random-projection.ts";
 import { runs } from "./rig/runs.ts";
 

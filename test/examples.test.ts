@@ -6,7 +6,10 @@ import { EXAMPLES as folder } from "./rig/examples.ts";
 
 // Examples import the package by its name, so they run against what `npm run build` made.
 describe("the examples", () => {
-  it.each(readdirSync(folder).filter((name) => /^\d\d-.*\.mjs$/.test(name)))(
+  // Beside another version of the AI SDK there is no LangChain.
+  const isInstalled = (name: string) =>
+    process.env.CARRYOVER_EXAMPLES === undefined || !name.includes("langchain");
+  it.each(readdirSync(folder).filter((name) => /^\d\d-.*\.mjs$/.test(name) && isInstalled(name)))(
     "%s runs and its assertions hold",
     (name) => {
       const { status, stderr } = spawnSync(process.execPath, [join(folder, name)], { encoding: "utf8" });

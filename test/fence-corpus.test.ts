@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import { fenceData } from "../src/text/fence.ts";
 import { normalizeText } from "../src/text/normalize.ts";
-import { partText } from "../src/transcript/part.ts";
+import { partText } from "../src/transcript/content.ts";
 
 const EVAL = join(import.meta.dirname, "../../shared/eval");
 

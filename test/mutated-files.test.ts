@@ -1,6 +1,14 @@
+import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { forkContext } from "../src/fork/fork.ts";
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
+import { isSilent } from "../src/hosts/ai-sdk/conversation.ts";
+import { createRequestRecognizer } from "../src/hosts/ai-sdk/recognize-request.ts";
+import { claudeCode } from "../src/hosts/claude-code/claude-code.ts";
+import { codex } from "../src/hosts/codex/codex.ts";
+import * as langchain from "../src/hosts/langchain/messages.ts";
+import * as openclaw from "../src/hosts/openclaw/messages.ts";
+import { readBranch } from "../src/hosts/pi/entries.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { cliSamples, type Sample } from "./rig/cli-samples.ts";
 import { mutateFile } from "./rig/mutate-file.ts";
@@ -33,6 +41,12 @@ describe("a file with odd values in any place is read", () => {
     }
   });
 
+  it.each(samples)("$format, whatever kind its lines and messages say that they are", async ({ text }) => {
+    const odd = text.replace(/"type":"[^"]*"/g, '"type":{"toString":null}');
+    expect(await tryFile(odd)).toBeUndefined();
+    expect(await tryFile(text.replace(/"type":"[^"]*"/, '"type":{"toString":null}'))).toBeUndefined();
+  });
+
   it("and one line that cannot be told apart does not take the others with it", async () => {
     const line = (payload: unknown) => JSON.stringify({ type: "response_item", payload });
     const text = [
@@ -44,5 +58,72 @@ describe("a file with odd values in any place is read", () => {
     const { transcript } = await readTranscript(new TextEncoder().encode(text));
     expect(JSON.stringify(transcript)).toContain("hello");
     expect(JSON.stringify(transcript)).toContain("hi");
+  });
+});
+
+describe("what a host hands over has odd values in any place", () => {
+  const odd: unknown = { toString: null };
+  const call = { type: "tool-call", toolCallId: odd, toolName: odd, input: odd };
+  const result = {
+    type: "tool-result",
+    toolCallId: odd,
+    toolName: odd,
+    output: { type: "text", value: odd },
+  };
+  const text = { type: "text", text: odd };
+  const file = { type: "file", mediaType: odd, filename: odd };
+  const prompt = [
+    { role: "user", content: [text, file] },
+    { role: "assistant", content: [call] },
+    { role: "tool", content: [result] },
+  ];
+
+  it.each<readonly [name: string, read: () => unknown]>([
+    [
+      "a request of the AI SDK",
+      () => createRequestRecognizer(() => []).isOwn({ prompt, tools: [{ name: odd }] }),
+    ],
+    ["a part of its answer", () => [isSilent({ type: odd }), isSilent({ type: "custom", kind: odd })]],
+    ["messages for LangChain", () => langchain.fromWire(prompt)],
+    [
+      "a message of LangChain",
+      () => langchain.toWire([new HumanMessage({ content: [{ type: odd }] as never })]),
+    ],
+    [
+      "messages of OpenClaw",
+      () => {
+        const block = { type: "toolCall", id: odd, name: odd };
+        const answered = { role: "toolResult", toolCallId: odd, content: [] };
+        return openclaw.toWire([{ role: "assistant", content: [block] }, answered]);
+      },
+    ],
+    ["messages for OpenClaw", () => openclaw.fromWire(prompt, 0)],
+    [
+      "a line of Claude Code's child",
+      () => [
+        claudeCode.child?.readEvent({
+          type: "assistant",
+          message: { content: [{ type: "tool_use", id: odd, name: odd }] },
+        }),
+        claudeCode.child?.readEvent({ type: "result", is_error: true, errors: [odd], subtype: odd }),
+      ],
+    ],
+    [
+      "a line of a hook in Claude Code's file",
+      () => {
+        const attachment = { type: "hook_additional_context", content: [odd] };
+        return claudeCode.readLine?.({ type: "attachment", attachment });
+      },
+    ],
+    [
+      "a line of Codex's child",
+      () => codex.child?.readEvent({ type: "item.started", item: { id: odd, type: odd } }),
+    ],
+    [
+      "an entry of pi",
+      () => readBranch([{ type: "custom", id: "a", customType: "carryover", data: { edited: [odd] } }]),
+    ],
+  ])("%s", (_name, read) => {
+    expect(read()).toBeDefined();
   });
 });

@@ -112,8 +112,10 @@ describe("the public address", () => {
     expect(() => publishFrom({})).toThrow("GITHUB_REPOSITORY");
   });
 
-  it("is set by the workflow right before it publishes", () => {
+  it("is set by the workflow right before it packs", () => {
     const workflow = readFileSync(join(root, ".github/workflows/publish.yml"), "utf8");
-    expect(workflow).toMatch(/node scripts\/set-repository\.mjs\n[\s\S]*npm publish --provenance/);
+    expect(workflow).toMatch(
+      /node scripts\/set-repository\.mjs\n[\s\S]*npm pack[\s\S]*npm publish --provenance/,
+    );
   });
 });

@@ -7,9 +7,9 @@ import * as carryover from "../src/index.ts";
 import { createFakeSummarizer } from "./rig/fakes.ts";
 import { conversation, SUMMARY } from "./rig/session.ts";
 
-const readme = readFileSync(resolve(import.meta.dirname, "../README.md"), "utf8");
+const readme = readFileSync(resolve(import.meta.dirname, "../docs/guide.md"), "utf8");
 
-it("README's session sends a request that the provider takes, after a compaction too", async () => {
+it("the guide's session sends a request that the provider takes, after a compaction too", async () => {
   const code = /## The next window\n\n```js\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
   const requests: unknown[] = [];
   const { messages } = anthropic.encode([...conversation(40), ...conversation(1, 10, "new")].slice(0, -1));
@@ -33,4 +33,11 @@ it("README's session sends a request that the provider takes, after a compaction
   expect(request?.messages[0]?.content).toEqual([{ type: "text", text: "What did we do so far?" }]);
   expect(JSON.stringify(requests)).toContain("Ship the parser.");
   expect(anthropic.faults(request ?? [])).toEqual([]);
+});
+
+it("README fits on the first screens of a stranger, and has the two commands", () => {
+  const text = readFileSync(resolve(import.meta.dirname, "../README.md"), "utf8");
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8 * 1024);
+  expect(text).toContain("npm ci && npm start");
+  expect(text).toContain("npm ci && npm test");
 });

@@ -20,7 +20,7 @@ describe("docs/settings.md", () => {
   );
 
   it("has every exported type that is named like options", () => {
-    const entries = ["index", "stages", "formats", "node", "postgres", "ai-sdk", "documented"];
+    const entries = ["index", "stages", "formats", "node", "postgres", "ai-sdk", "langchain", "documented"];
     const named = entries.flatMap((entry) =>
       [...read(`src/${entry}.ts`).matchAll(/\b(?:type )?(\w+(?:Options|Settings|Limits|Ports))\b/g)].map(
         ([, name = ""]) => name,

@@ -3,9 +3,11 @@ import { describe, expect, it } from "vitest";
 import { planCompaction } from "../src/compaction/plan/plan-compaction.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../src/compaction/trigger/should-compact.ts";
 import { forkContext } from "../src/fork/fork.ts";
-import { quoteChild } from "../src/fork/life/report.ts";
+import { resultNotice } from "../src/fork/life/delivery.ts";
+import { quoteChild } from "../src/fork/life/end.ts";
 import type { Message, Transcript } from "../src/transcript/message.ts";
 import type { Part } from "../src/transcript/part.ts";
+import { completedFork, endedRun } from "./rig/forks/fork-samples.ts";
 import { countTags, forkSpeakers, summarySpeakers } from "./rig/parse-speakers.ts";
 import { runs } from "./rig/runs.ts";
 
@@ -130,6 +132,19 @@ describe("who said it cannot be forged", () => {
         expect(countTags(quoted, "fork_result")).toBe(0);
       }),
       { numRuns: runs(2_000) },
+    );
+  });
+
+  it("in the notice that delivers what forks reported", () => {
+    fc.assert(
+      fc.property(breakOut, breakOut, (report, title) => {
+        const record = completedFork({ title: title.slice(0, 200) || "x" }, report || "done");
+        const notice = resultNotice([{ record, run: endedRun(record) }]);
+        expect(forkSpeakers(notice)).toEqual([]);
+        expect(countTags(notice, "fork_result")).toBe(2);
+        expect(notice).toContain("no approval by the user");
+      }),
+      { numRuns: runs(1_000) },
     );
   });
 

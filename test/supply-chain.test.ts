@@ -61,20 +61,37 @@ describe("an entry of the library", () => {
     (name) => name.replace(/^\.\/?/, "") || "index",
   );
   const engine = subpaths.filter(
-    (name) => !["node", "postgres", "server", "tui", "testing", "package.json"].includes(name),
+    (name) => !["node", "openclaw", "postgres", "server", "tui", "testing", "package.json"].includes(name),
   );
 
-  it.each(engine.filter((name) => name !== "ai-sdk"))("%s needs nothing at all", async (entry) => {
-    expect(await needsOf(entry)).toEqual({ imports: [], foreign: [] });
-  });
+  it.each(engine.filter((name) => name !== "ai-sdk" && name !== "langchain"))(
+    "%s needs nothing at all",
+    async (entry) => {
+      expect(await needsOf(entry)).toEqual({ imports: [], foreign: [] });
+    },
+  );
 
   it("ai-sdk needs nothing but the user's own ai, for a model that is only named", async () => {
     expect(await needsOf("ai-sdk")).toEqual({ imports: ["ai"], foreign: [] });
     expect(readFileSync(join(root, "src/ai-sdk.ts"), "utf8")).not.toMatch(/^import (?!type)[^;]*from "ai"/m);
   });
 
-  it("node needs only what Node itself has", async () => {
-    const { imports, foreign } = await needsOf("node");
+  it("langchain needs nothing but what an agent of LangChain has", async () => {
+    expect(await needsOf("langchain")).toEqual({
+      imports: [
+        "@langchain/core/tools",
+        "@langchain/langgraph",
+        "langchain",
+        "zod/v4",
+        "@langchain/core/messages",
+        "@langchain/core/utils/function_calling",
+      ],
+      foreign: [],
+    });
+  });
+
+  it.each(["node", "openclaw"])("%s needs only what Node itself has", async (entry) => {
+    const { imports, foreign } = await needsOf(entry);
     expect(imports.filter((name) => !name.startsWith("node:"))).toEqual([]);
     expect(foreign).toEqual([]);
   });
@@ -117,5 +134,21 @@ describe("a workflow", () => {
     expect(publish).toContain("npm publish --provenance");
     for (const [name, text] of workflows)
       expect([name, text.includes("id-token: write")]).toEqual([name, name === "publish.yml"]);
+  });
+
+  it("runs nothing where a token may be asked for but the upload of what was tested", () => {
+    const publish = new Map(workflows).get("publish.yml") ?? "";
+    const [packing = "", uploading = ""] = publish.split(/^ {2}publish:$/m);
+    expect(packing).toContain("- run: npm test");
+    expect(packing).not.toContain("id-token");
+    expect(uploading).toContain("needs: pack");
+    expect(uploading).not.toContain("contents:");
+    const uses = [...uploading.matchAll(/uses: ([\w-]+\/[\w-]+)@/g)].map(([, action]) => action);
+    expect(uses).toEqual(["actions/download-artifact", "actions/setup-node"]);
+    const runs = [...uploading.matchAll(/run: (.*)/g)].map(([, command]) => command);
+    expect(runs).toEqual([
+      `test "$(sha256sum package/*.tgz | cut -d ' ' -f 1)" = "$SHA256"`,
+      "npm publish --provenance --access public --ignore-scripts ./package/*.tgz",
+    ]);
   });
 });

@@ -1,15 +1,23 @@
 import { generateText, stepCountIs, tool } from "ai";
 import { z } from "zod";
 import { createCachePrice } from "../../test/ai-sdk/harness/cache-price.ts";
-import { type ProviderName, startScriptedProvider } from "../../test/ai-sdk/harness/scripted-provider.ts";
+import {
+  type ProviderName,
+  type ScriptedProvider,
+  startScriptedProvider,
+} from "../../test/ai-sdk/harness/scripted-provider.ts";
 import { outputBytes, toolText } from "../../test/ai-sdk/harness/tool-texts.ts";
 import type { Reply } from "../../test/rig/model-server/step.ts";
 import type { Policy } from "./policies.ts";
 
 /** One loop of an agent against the provider of ours. */
-export interface Loop {
+export interface Loop extends Script {
   readonly policy: Policy;
   readonly provider: ProviderName;
+}
+
+/** What is asked of an agent, whoever made it. */
+export interface Script {
   readonly steps: number;
   readonly windowTokens: number;
   /** Where the product itself cuts outputs. */
@@ -30,8 +38,44 @@ export interface LoopResult {
   readonly shownShare: number;
 }
 
-/** Runs one until it ends, or until the provider refuses a request and nobody makes it smaller. */
-export async function runLoop({ policy, steps, windowTokens, ...loop }: Loop): Promise<LoopResult> {
+/** Runs one on the AI SDK. */
+export function runLoop({ policy, provider: name, ...script }: Loop): Promise<LoopResult> {
+  return playLoop(script, async ({ provider, output }) => {
+    const { model, tools, prepareStep } = policy.setup(provider.model(name), script.windowTokens);
+    const read = tool({
+      description: READ_DESCRIPTION,
+      inputSchema: z.object({ path: z.string() }),
+      execute: output,
+    });
+    await generateText({
+      model,
+      tools: { read, ...tools },
+      system: SYSTEM_PROMPT,
+      prompt: TASK,
+      stopWhen: stepCountIs(script.steps + 1),
+      maxRetries: 0,
+      providerOptions: { openai: { store: false } },
+      ...(prepareStep && { prepareStep }),
+    });
+  });
+}
+
+export const READ_DESCRIPTION = "Reads a file.";
+export const SYSTEM_PROMPT = "You are a careful reader of code.";
+export const TASK = "Read every file of the project and tell me whether they are in order.";
+
+/** What an agent has to work with. */
+export interface Stage {
+  readonly provider: ScriptedProvider;
+  /** What its tool prints next. */
+  readonly output: () => string;
+}
+
+/** Plays the script with an agent until it ends, or until the provider refuses a request and nobody makes it smaller. */
+export async function playLoop(
+  { steps, windowTokens, cappedAtChars }: Script,
+  runAgent: (stage: Stage) => Promise<void>,
+): Promise<LoopResult> {
   const price = createCachePrice();
   let answers = 0;
   let inputs = 0;
@@ -57,28 +101,14 @@ export async function runLoop({ policy, steps, windowTokens, ...loop }: Loop): P
       return { type: "answer", text, usage: { inputTokens, outputTokens: SUMMARY_OUTPUT_TOKENS } };
     },
   });
-  const read = tool({
-    description: "Reads a file.",
-    inputSchema: z.object({ path: z.string() }),
-    execute() {
-      const seed = texts.length + 1;
-      const text = toolText(seed, outputBytes(seed, RAW_BYTES)).slice(0, loop.cappedAtChars);
-      texts.push(text);
-      return text;
-    },
-  });
-  const { model, tools, prepareStep } = policy.setup(provider.model(loop.provider), windowTokens);
+  function output(): string {
+    const seed = texts.length + 1;
+    const text = toolText(seed, outputBytes(seed, RAW_BYTES)).slice(0, cappedAtChars);
+    texts.push(text);
+    return text;
+  }
   try {
-    await generateText({
-      model,
-      tools: { read, ...tools },
-      system: "You are a careful reader of code.",
-      prompt: "Read every file of the project and tell me whether they are in order.",
-      stopWhen: stepCountIs(steps + 1),
-      maxRetries: 0,
-      providerOptions: { openai: { store: false } },
-      ...(prepareStep && { prepareStep }),
-    });
+    await runAgent({ provider, output });
   } catch (error) {
     // A refusal ends the loop, and how far it came is told below; anything else is a fault of this bench.
     if (provider.refusals() === 0) throw error;

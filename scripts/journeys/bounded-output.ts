@@ -3,7 +3,7 @@ import { loadPlugin } from "./scripted-host.ts";
 
 /** A tool prints a megabyte: the model is shown both ends with a handle, and reads a line of the rest by it. */
 export const travel: Journey = async ({ recordFunctions }) => {
-  const host = await loadPlugin();
+  const host = await loadPlugin({ polls: "off" });
   const lines = Array.from({ length: 40_000 }, (_, index) => `line ${index} of the output`).join("\n");
   const result = { title: "make", output: lines, metadata: {} };
   const journey = await recordFunctions(import.meta.url, async () => {

@@ -6,8 +6,11 @@ import plugin from "../../src/server.ts";
 type Fields = Record<string, unknown>;
 type Hook = (input: unknown, output?: unknown) => Promise<unknown>;
 
-/** The plugin in an OpenCode 1 that answers from memory, so that a journey needs no program beside it. */
-export async function loadPlugin(): Promise<LoadedPlugin> {
+/**
+ * The plugin in an OpenCode 1 that answers from memory, so that a journey needs no program beside it. With `polls: "off"` the
+ * timers of the plugin's own polls do not fire: whether they do in a short journey depends on the machine alone.
+ */
+export async function loadPlugin({ polls = "on" }: { polls?: "on" | "off" } = {}): Promise<LoadedPlugin> {
   const store = mkdtempSync(join(tmpdir(), "carryover-journey-"));
   const sessions = new Map<string, Fields>([["ses_parent", { id: "ses_parent" }]]);
   const messages = new Map<string, Message[]>([["ses_parent", []]]);
@@ -44,12 +47,15 @@ export async function loadPlugin(): Promise<LoadedPlugin> {
     return Response.json(answer(request.method, new URL(request.url).pathname, body) ?? {});
   };
   const client = { _client: { getConfig: () => ({ baseUrl: "http://host.invalid", fetch }) } };
+  const { setInterval } = globalThis;
+  if (polls === "off") globalThis.setInterval = (() => ({ unref() {} })) as unknown as typeof setInterval;
   const hooks = (await plugin.server(
     { client, directory: store, worktree: store },
     { store, log: "off" },
   )) as unknown as Readonly<Record<string, Hook>> & {
     readonly tool: Readonly<Record<string, { readonly execute: Hook }>>;
   };
+  globalThis.setInterval = setInterval;
   return {
     messages,
     sent,

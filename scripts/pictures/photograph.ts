@@ -1,7 +1,8 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import type { OpenCodeScreen } from "../../test/rig/opencode/opencode-tui.ts";
 import { LONG_WINDOW, type Sandbox, scriptedConfig } from "../../test/rig/opencode/sandbox.ts";
+import { withPalette } from "./palette.ts";
 import { terminalHtml } from "./terminal-html.ts";
 
 /** Writes what stands on a screen now as a picture of the docs. */
@@ -13,7 +14,9 @@ export async function photographScreen({ browser, screen, sandbox, name, title }
   const shown = screen.coloured().replaceAll(project, "~/project".padEnd(project.length));
   await page.setContent(terminalHtml(shown, { title }));
   mkdirSync("docs/pictures", { recursive: true });
-  await page.locator("figure").screenshot({ path: `docs/pictures/${name}.png` });
+  const file = `docs/pictures/${name}.png`;
+  await page.locator("figure").screenshot({ path: file });
+  writeFileSync(file, withPalette(readFileSync(file)));
   await page.close();
   console.log(`docs/pictures/${name}.png`);
 }

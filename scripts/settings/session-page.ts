@@ -176,7 +176,7 @@ ${REASON_ROWS(GIVE_UP)}`;
 /** Names in the union of actions and events that are not interfaces of the same file. */
 const PLACES: Readonly<Record<string, string>> = {
   CompactionEvent: COMPACT,
-  CompactionProgress: "src/compaction/progress.ts",
+  CompactionProgress: "src/compaction/ask.ts",
 };
 
 function actions(): string {

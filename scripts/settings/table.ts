@@ -353,8 +353,9 @@ export const GROUPS: readonly Group[] = [
     title: "`carryover(model, options)`",
     about:
       "The middleware of `carryover/ai-sdk` takes every option of `createSession` but `model`, `systemChars` and `toolsChars`, which it knows, and these.",
-    file: "src/hosts/ai-sdk/carryover.ts",
+    file: "src/hosts/ai-sdk/open-conversation.ts",
     interface: "CarryoverOptions",
+    inherits: [{ file: "src/hosts/ai-sdk/telemetry.ts", interface: "ConversationOptions" }],
     from: OWN,
     notes: {
       summarizer: { default: "the model itself", from: D3, when: "a cheaper model writes summaries" },
@@ -379,6 +380,26 @@ export const GROUPS: readonly Group[] = [
     },
   },
   {
+    title: "`carryoverMiddleware(options)`",
+    about:
+      "The middleware of `carryover/langchain` takes every option of `createSession` but `model`, `systemChars` and `toolsChars`, which it knows, and these.",
+    file: "src/hosts/langchain/carryover-middleware.ts",
+    interface: "CarryoverMiddlewareOptions",
+    inherits: [{ file: "src/hosts/ai-sdk/telemetry.ts", interface: "ConversationOptions" }],
+    from: OWN,
+    notes: {
+      summarizer: { default: "the agent's model", from: D3, when: "a cheaper model writes summaries" },
+      store: { default: "none", when: "checkpoints shall stay small: long outputs are then kept there" },
+      autoContinue: { default: "`never`", when: "your agent waits for a user's message after a compaction" },
+      recallTool: { default: "`recall`", when: "you have a tool of that name" },
+      onUsage: { default: "none", when: "you bill or watch tokens" },
+      onEvent: { default: "none", when: "you show what happens" },
+      telemetry: { default: "none", when: "you trace with OpenTelemetry" },
+      hooks: { default: "none", from: D3, when: "as for a session" },
+      clock: { default: "the system's", when: "in tests" },
+    },
+  },
+  {
     title: "`compact(messages, options)` of `carryover/ai-sdk`",
     about:
       "Takes every option of `carryover()`, and these; `compact` of what `carryover()` gives takes `signal`.",
@@ -394,7 +415,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: "`store` of `carryover()`",
     about: "In memory, as files (`carryover/node`) or in PostgreSQL (`carryover/postgres`).",
-    file: "src/hosts/ai-sdk/carryover.ts",
+    file: "src/hosts/ai-sdk/open-conversation.ts",
     interface: "CarryoverStore",
     from: OWN,
     when: "something has to outlive the request",

@@ -1,21 +1,8 @@
+import { existsSync } from "node:fs";
 import { Command, CommanderError } from "commander";
-import { ConfigurationError } from "../text/check.ts";
-import { compactCommand } from "./compact.ts";
-import { completionCommand } from "./completion.ts";
-import { doctorCommand } from "./doctor/doctor.ts";
-import { evalCommand } from "./eval/eval.ts";
-import { forkCommand } from "./fork.ts";
-import { forksCommand } from "./forks.ts";
-import { handoffCommand } from "./handoff/handoff.ts";
-import { inspectCommand } from "./inspect/inspect.ts";
-import { installCommand, uninstallCommand } from "./install/install.ts";
-import { purgeCommand } from "./purge/purge.ts";
-import { recallCommand } from "./rescue/recall.ts";
-import { rescueCommand } from "./rescue/rescue.ts";
-import { statsCommand } from "./stats.ts";
-import { CliError, EXIT_CODES, findArgumentProblems } from "./terminal/cli-error.ts";
-import { colorsFor } from "./terminal/output.ts";
-import { undoCommand } from "./undo.ts";
+import { ConfigurationError, nearest } from "../text/check.ts";
+import { CliError, EXIT_CODES, findArgumentProblems, systemError, TOO_MANY } from "./terminal/cli-error.ts";
+import { colorsFor, wrapped } from "./terminal/output.ts";
 
 /**
  * Runs the command line and returns its exit code; without a command it inspects.
@@ -31,8 +18,8 @@ export async function runCli(args: readonly string[], version: string): Promise<
     .addHelpText("after", HELP)
     .showHelpAfterError("(add --help for examples)")
     .exitOverride();
-  for (const create of commandsFor(args))
-    program.addCommand(create().exitOverride(), { isDefault: create === inspectCommand });
+  for (const command of await commandsFor(args))
+    program.addCommand(command.exitOverride(), { isDefault: command.name() === "inspect" });
   try {
     const command = program.commands.find(
       (each) => each.name() === (COMMANDS.has(args[0] ?? "") ? args[0] : "inspect"),
@@ -43,33 +30,54 @@ export async function runCli(args: readonly string[], version: string): Promise<
     await program.parseAsync([...args], { from: "user" });
     return EXIT_CODES.done;
   } catch (error) {
-    return printError(error);
+    return printError(mistypedCommand(error, args) ?? systemError(error) ?? error);
   }
 }
 
-/** In the order of the help. */
-const COMMANDS: ReadonlyMap<string, () => Command> = new Map([
-  ["inspect", inspectCommand],
-  ["fork", forkCommand],
-  ["compact", compactCommand],
-  ["handoff", handoffCommand],
-  ["rescue", rescueCommand],
-  ["recall", recallCommand],
-  ["stats", statsCommand],
-  ["eval", evalCommand],
-  ["forks", forksCommand],
-  ["undo", undoCommand],
-  ["install", installCommand],
-  ["uninstall", uninstallCommand],
-  ["doctor", doctorCommand],
-  ["purge", purgeCommand],
-  ["completion", completionCommand],
+/** A word that is no command was taken for a file: where there is none, the command that was most likely meant. */
+function mistypedCommand(error: unknown, [word = ""]: readonly string[]): CliError | undefined {
+  if (!(error instanceof CliError) || COMMANDS.has(word) || !/^[a-z][a-z-]*$/.test(word)) return undefined;
+  const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  if (code !== "ENOENT" && !(code === TOO_MANY && !existsSync(word))) return undefined;
+  const meant = nearest(word, [...COMMANDS.keys()]).replace(/^./, (letter) => letter.toUpperCase());
+  return new CliError(`There is no command, no file and no session ${word}`, [meant]);
+}
+
+/** In the order of the help; each is a part of the bundle that is loaded with the command that is named. */
+const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ["inspect", async () => (await import("./inspect/inspect.ts")).inspectCommand()],
+  ["fork", async () => (await import("./fork.ts")).forkCommand()],
+  ["compact", async () => (await import("./compact.ts")).compactCommand()],
+  ["handoff", async () => (await import("./handoff/handoff.ts")).handoffCommand()],
+  ["rescue", async () => (await import("./rescue/rescue.ts")).rescueCommand()],
+  ["recall", async () => (await import("./rescue/recall.ts")).recallCommand()],
+  ["cost", async () => (await import("./cost.ts")).costCommand()],
+  ["stats", async () => (await import("./stats.ts")).statsCommand()],
+  ["eval", async () => (await import("./eval/eval.ts")).evalCommand()],
+  ["forks", async () => (await import("./forks.ts")).forksCommand()],
+  ["undo", async () => (await import("./undo.ts")).undoCommand()],
+  ["install", async () => (await import("./install/install.ts")).installCommand()],
+  ["uninstall", async () => (await import("./install/install.ts")).uninstallCommand()],
+  ["doctor", async () => (await import("./doctor/doctor.ts")).doctorCommand()],
+  ["purge", async () => (await import("./purge/purge.ts")).purgeCommand()],
+  ["completion", async () => (await import("./completion.ts")).completionCommand()],
 ]);
 
 /** Only the command that is named; all of them for help, suggestions and the completion of shells. */
-function commandsFor([first = "inspect"]: readonly string[]): readonly (() => Command)[] {
+async function commandsFor(args: readonly string[]): Promise<readonly Command[]> {
+  const [first] = args;
+  if (first === "--version") return [];
+  if (first === undefined || (first.startsWith("--") && first !== "--help" && isBare(args)))
+    return [(await import("./inspect/inspect.ts")).inspectCommand("overview")];
   const named = first === "completion" ? undefined : COMMANDS.get(first);
-  return named === undefined ? [...COMMANDS.values()] : [named];
+  return Promise.all((named === undefined ? [...COMMANDS.values()] : [named]).map((create) => create()));
+}
+
+/** Nothing was named, or only how to show it: an overview is what most likely helps. */
+function isBare(args: readonly string[]): boolean {
+  const isFlag = (arg: string, index: number): boolean =>
+    arg.startsWith("--") || ["--window", "--port"].includes(args[index - 1] ?? "");
+  return args.every(isFlag) && !args.includes("--top");
 }
 
 const HELP = `
@@ -81,6 +89,7 @@ Examples:
   carryover handoff --to codex               the newest session goes on in another agent
   carryover install claude-code              the plugin for Claude Code, or codex
   carryover rescue                           the newest session cannot go on: what is wrong, and one that can
+  carryover cost                             what the newest session cost, and what broke the cache
   carryover stats ~/.claude/projects         totals and the worst offenders of a folder
   carryover completion bash >> ~/.bashrc     completion for the shell
 
@@ -92,8 +101,11 @@ function printError(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.wrong;
   const colors = colorsFor(process.stderr);
   if (error instanceof CliError || error instanceof ConfigurationError) {
-    process.stderr.write(`${colors.red("error")}: ${error.message}\n`);
-    for (const line of error instanceof CliError ? error.advice : []) process.stderr.write(`${line}\n`);
+    const lines = [
+      `${colors.red("error")}: ${error.message}`,
+      ...(error instanceof CliError ? error.advice : []),
+    ];
+    process.stderr.write(`${wrapped(lines.join("\n"), process.stderr)}\n`);
     return error instanceof CliError ? error.exitCode : EXIT_CODES.wrong;
   }
   process.stderr.write(

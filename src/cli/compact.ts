@@ -8,9 +8,9 @@ import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
 import { readTranscript } from "../formats/read-transcript.ts";
 import { planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../stores/system-clock.ts";
-import { errorMessage } from "../text/display.ts";
 import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
+import { errorMessage } from "../text/truncate.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "./files/output-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { editedText, type FileVersion, fileVersion, replaceFile } from "./files/write-file.ts";
@@ -87,7 +87,10 @@ async function runCompact(named: string, flags: CompactFlags): Promise<void> {
   const outcome = await executePlan(plan, summarizer, flags.model);
   const description = describeCompaction(plan, outcome, { isDryRun, format: file.format });
   const isChanged = !isDryRun && outcome.status === "compacted";
-  const text = isChanged ? await compactedText(file, outcome) : undefined;
+  // What is asked for is a session: where nothing is due, it is the one that was read.
+  const asRead =
+    isDryRun || flags.write ? undefined : editedText(file, [], { at: Date.now(), order: "of-time" });
+  const text = isChanged ? await compactedText(file, outcome) : asRead;
   const written = text === undefined ? undefined : await writeOutput(text, { version, out, file });
   const printed = written === undefined ? text : undefined;
   if (flags.json) return printJson({ ...description, ...written, text: printed });
@@ -256,7 +259,8 @@ function compactReport(
 ): string {
   if (description.status === "unchanged") {
     const { reason, tokensBefore } = description;
-    return `${title}: nothing to compact, ${REASONS[reason] ?? reason} (${formatCount(tokensBefore, "token")})`;
+    const said = `${title}: nothing to compact, ${REASONS[reason] ?? reason} (${formatCount(tokensBefore, "token")})`;
+    return written === undefined ? said : `${said}\nWritten to ${written} as it was`;
   }
   const { status, summary, summaryBy } = description;
   const copy = backup === undefined ? "" : `; the file as it was is ${backup}`;

@@ -11,7 +11,7 @@ import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { editedText } from "./files/write-file.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
 import { CliError, parseBudget } from "./terminal/cli-error.ts";
-import { type Colors, colorsFor, formatNumber, renderTable } from "./terminal/output.ts";
+import { type Colors, colorsFor, formatNumber, jsonText, renderTable } from "./terminal/output.ts";
 
 /** `carryover fork`: what a child would inherit of a session. */
 export function forkCommand(): Command {
@@ -80,7 +80,7 @@ async function runFork(named: string, flags: ForkFlags): Promise<void> {
   const contents: Readonly<Record<Form, () => string>> = {
     text: () => (text === "" ? "" : `${preamble}\n\n${text}\n`),
     messages: () => messagesText(session, edits),
-    json: () => `${JSON.stringify({ preamble, text, stats, edits }, null, 2)}\n`,
+    json: () => jsonText({ preamble, text, stats, edits }),
   };
   const content = contents[form ?? "text"]();
 

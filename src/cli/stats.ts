@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import { isMainThread } from "node:worker_threads";
 import { Command, Option } from "commander";
-import { errorMessage } from "../text/display.ts";
 import { groupBy } from "../text/json.ts";
+import { errorMessage } from "../text/truncate.ts";
 import { findTranscriptFiles } from "./files/find-files.ts";
 import { readInput } from "./files/read-input.ts";
 import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";
@@ -203,7 +203,7 @@ function statsReport(
   const path = (name: string): string =>
     terminalPath(name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name, MAX_PATH_CHARS);
   const section = (name: string, rows: readonly (readonly string[])[]): readonly string[] =>
-    renderSection(colors.bold(name), rows);
+    renderSection(colors.bold(name), rows, process.stdout);
   return [
     colors.bold(
       `${formatCount(stats.files.read, "session")} in ${formatCount(stats.files.total, "file")}, ${formatCount(totals.messages, "message")}, ${formatCount(totals.toolResults, "tool result")}, about ${formatCount(totals.tokens, "token")}`,

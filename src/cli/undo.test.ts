@@ -38,6 +38,7 @@ describe("carryover undo, where no plugin runs", () => {
       await context.journal(session).append(entry);
     }
     expect(JSON.parse(await run("--store", folder, "--json"))).toEqual({
+      schemaVersion: 1,
       sessionId: "ses_2",
       batchId: "b2",
       step: "prune",

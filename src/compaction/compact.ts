@@ -5,6 +5,8 @@ import { isVisibleToModel, type MessageId, type Transcript } from "../transcript
 import {
   askHooks,
   askSummarizer,
+  type CompactionProgress,
+  createProgress,
   type DegradedReason,
   type HookStrikes,
   type HooksAnswer,
@@ -25,10 +27,8 @@ import {
   type NothingToCompact,
 } from "./plan/plan-compaction.ts";
 import { readWindow } from "./plan/window.ts";
-import type { Clock } from "./ports/clock.ts";
 import { COMPACT_PORTS_SHAPE, HOOKS_RULE, SIGNAL_RULE } from "./ports/option-rules.ts";
-import type { Summarizer } from "./ports/summarizer.ts";
-import { type CompactionProgress, createProgress } from "./progress.ts";
+import type { Clock, Summarizer } from "./ports/summarizer.ts";
 import { foldSummary } from "./summary/message.ts";
 import { NO_CHANGES } from "./summary/request.ts";
 import { createTextCleaner, errorText } from "./summary/text.ts";

@@ -4,11 +4,12 @@ import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
+import { outcomeText } from "../transcript/content.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { estimateContextTokens } from "../transcript/estimate-context.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";
-import { outcomeText, type Part } from "../transcript/part.ts";
+import type { Part } from "../transcript/part.ts";
 import { findLastRequest } from "./plan/window.ts";
 import {
   dropMedia,

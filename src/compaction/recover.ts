@@ -24,6 +24,7 @@ import {
 import { isObject } from "../text/json.ts";
 import { normalizeTypedText } from "../text/normalize.ts";
 import { truncate } from "../text/truncate.ts";
+import { handleOf } from "../transcript/content.ts";
 import { applyEdits, type Edit, type Handle, hideMessage, runStages } from "../transcript/edit.ts";
 import {
   type ContextEstimate,
@@ -38,7 +39,6 @@ import {
   type Transcript,
 } from "../transcript/message.ts";
 import type { TextPart } from "../transcript/part.ts";
-import { handleOf } from "../transcript/tool-results.ts";
 import { carriedShares, compactionEdits } from "./plan/edits.ts";
 import { planCompaction } from "./plan/plan-compaction.ts";
 import { findLastRequest } from "./plan/window.ts";

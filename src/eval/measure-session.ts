@@ -1,11 +1,10 @@
 import type { Transcript } from "../transcript/message.ts";
 import { type CompactionMeasure, measureCompaction } from "./measures/measure-compaction.ts";
-import { type LoopCost, measureCost } from "./measures/measure-cost.ts";
+import { type LoopCost, measureCost, measureTokens, type TokenStep } from "./measures/measure-cost.ts";
 import { measureRecall, type ProbeResult, probesOf } from "./measures/measure-recall.ts";
-import { measureTokens, type TokenStep } from "./measures/measure-tokens.ts";
 import type { EvalPolicy } from "./measures/policies.ts";
-import type { EvalSession } from "./probe/eval-session.ts";
 import { plainMessages } from "./probe/history-text.ts";
+import type { EvalSession } from "./probe/next-use.ts";
 
 /**
  * Measures one recorded session. Probes (probe/next-use.ts) are places in it with what the agent used next; policies

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../test/rig/notation.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { floorsFor, getToolResultTier } from "../stages/tiers.ts";
+import { handleOf, toolResults } from "../transcript/content.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { handleOf, toolResults } from "../transcript/tool-results.ts";
 import { type ForkContext, forkContext } from "./fork.ts";
 
 /** Lines as a program prints them, with names of their own; a file that was read has padded line numbers. */

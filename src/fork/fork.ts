@@ -1,9 +1,15 @@
-import { compactionBoundary, findCompactionBoundary, hideFailedSummaries } from "../stages/boundary.ts";
-import { charBudget, ifOverBudget } from "../stages/budget.ts";
+import {
+  charBudget,
+  compactionBoundary,
+  findCompactionBoundary,
+  fitsBudget,
+  hideFailedSummaries,
+} from "../stages/boundary.ts";
 import { fillTranscript } from "../stages/lines/fill.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers, missedFloors, type TierLimits } from "../stages/tiers.ts";
+import { createRenderer, renderMessage } from "../transcript/content.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
 import {
   checkTranscript,
@@ -12,7 +18,6 @@ import {
   type Transcript,
   withUniqueIds,
 } from "../transcript/message.ts";
-import { createRenderer, renderMessage } from "../transcript/render.ts";
 import {
   buildForkPreamble,
   type ContextFrame,
@@ -152,10 +157,9 @@ function reduceResults(transcript: Transcript, { options, frame, render }: Reduc
   if (profile === "documented")
     return { ...runStages(transcript, [graduatedTiers({ limits, neverCutTools })]), unfilled: transcript };
   const budget = { maxChars, frameChars: frame.chars, render };
+  if (fitsBudget(transcript, budget)) return { transcript, edits: [], unfilled: transcript };
   const protectedTools = [...PRUNE_PROTECTED_TOOLS, ...neverCutTools];
-  const superseded = runStages(transcript, [
-    ifOverBudget(budget, supersede({ protectTurns: 0, protectedTools })),
-  ]);
+  const superseded = runStages(transcript, [supersede({ protectTurns: 0, protectedTools })]);
   const filled = fillTranscript(superseded.transcript, {
     ...budget,
     neverCutTools,

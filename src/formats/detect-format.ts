@@ -1,4 +1,4 @@
-import { asObject, isObject, type UnknownObject } from "../text/json.ts";
+import { asObject, asString, isObject, type UnknownObject } from "../text/json.ts";
 
 /** The formats that a file can be in. */
 export type FormatName =
@@ -48,16 +48,16 @@ function detectLines(lines: readonly unknown[]): Found {
 }
 
 function detectLine(line: UnknownObject): Found {
-  const { type, payload, message } = line;
+  const { payload, message } = line;
+  const type = asString(line.type) ?? "";
   if (typeof line.$rewindTo === "string" || isObject(line.$set))
     return found("gemini-cli", "a line sets or rewinds a session ($set, $rewindTo)");
   if (typeof line.sessionId === "string" && typeof line.projectHash === "string")
     return found("gemini-cli", "a line has sessionId and projectHash");
-  if (isObject(payload) && CODEX_LINES.has(`${type}`))
-    return found("codex", `a line is ${type} with a payload`);
+  if (isObject(payload) && CODEX_LINES.has(type)) return found("codex", `a line is ${type} with a payload`);
   if (type === "session" && typeof line.cwd === "string" && typeof line.id === "string")
     return found("pi", "a line is a session head with id and cwd");
-  if (typeof line.sessionId === "string" && CLAUDE_LINES.has(`${type}`))
+  if (typeof line.sessionId === "string" && CLAUDE_LINES.has(type))
     return found("claude-code", `a line is ${type} with a sessionId`);
   if (typeof line.uuid === "string" && "parentUuid" in line)
     return found("claude-code", "a line has uuid and parentUuid");
@@ -67,10 +67,7 @@ function detectLine(line: UnknownObject): Found {
     return found("claude-code", "a line is a file-history-snapshot");
   if (type === "message" && isObject(message) && typeof message.role === "string" && "timestamp" in line)
     return found("pi", "a line is a message with a time of its own");
-  if (
-    OLD_CODEX_LINES.has(`${type}`) &&
-    (line.call_id !== undefined || line.encrypted_content !== undefined)
-  ) {
+  if (OLD_CODEX_LINES.has(type) && (line.call_id !== undefined || line.encrypted_content !== undefined)) {
     return found("codex", `a line is a bare ${type} item`);
   }
   return undefined;
@@ -137,8 +134,9 @@ function detectMessages(messages: readonly unknown[]): Found {
 const PLAIN = "it is a list of messages with a role and a text, which several APIs accept";
 
 function detectMessage(message: UnknownObject): Found {
-  const { role, content, type } = message;
-  if (OPENCODE2_MESSAGES.has(`${type}`) && isObject(message.time) && typeof message.id === "string")
+  const { role, content } = message;
+  const type = asString(message.type) ?? "";
+  if (OPENCODE2_MESSAGES.has(type) && isObject(message.time) && typeof message.id === "string")
     return found("opencode2", `a message is ${type} with an id and a time`);
   if (isObject(message.info) && Array.isArray(message.parts))
     return found("opencode", "a message has info and parts");
@@ -148,8 +146,7 @@ function detectMessage(message: UnknownObject): Found {
       ? found("ai-sdk", "a message has parts with a type")
       : found("gemini", "a message has parts without a type");
   }
-  if (typeof type === "string" && RESPONSES_ITEMS.has(type))
-    return found("openai-responses", `an item is a ${type}`);
+  if (RESPONSES_ITEMS.has(type)) return found("openai-responses", `an item is a ${type}`);
   if (Array.isArray(message.tool_calls) || typeof message.tool_call_id === "string")
     return found("openai-chat", "a message has tool_calls or a tool_call_id");
   if (role === "developer" && !Array.isArray(content))
@@ -189,8 +186,7 @@ const RESPONSES_ITEMS: ReadonlySet<string> = new Set([
 ]);
 
 function detectBlock(block: UnknownObject, role: unknown): Found {
-  const { type } = block;
-  const name = `${type}`;
+  const name = asString(block.type) ?? "";
   if (name === "tool-call" || name === "tool-result" || isObject(block.providerOptions))
     return found("ai-sdk", `a message has a ${name} part`);
   if (name === "reasoning" && role === "assistant") return found("ai-sdk", "an answer has a reasoning part");

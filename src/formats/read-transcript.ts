@@ -15,9 +15,11 @@ import { sweAgent } from "./files/swe-agent/swe-agent.ts";
 import {
   collectAll,
   createLineReader,
+  type JsonLine,
   type LineCollector,
   type LineProblem,
 } from "./lines/read-json-lines.ts";
+import { salvageRecords } from "./lines/salvage.ts";
 import { aiSdk } from "./wires/ai-sdk/ai-sdk.ts";
 import { anthropic } from "./wires/anthropic/anthropic.ts";
 import { gemini } from "./wires/gemini/gemini.ts";
@@ -43,7 +45,7 @@ export interface TranscriptFile {
   /** What `format.apply` takes; undefined when the format is unknown. */
   readonly wire: unknown;
   readonly transcript: Transcript;
-  /** Lines that could not be read and were skipped. */
+  /** Lines that could not be read; those without `records` were skipped. */
   readonly problems: readonly LineProblem[];
 }
 
@@ -66,14 +68,24 @@ export async function readTranscript(
   const problems: LineProblem[] = [];
   const lines = createLineReader((problem) => problems.push(problem));
   const collector = createCollector(keep);
+  const takeLine = ({ value, damaged, lineNumber }: { damaged?: string } & JsonLine): void => {
+    if (damaged === undefined) collector.take(value);
+    // A line of a document over many lines is none either.
+    if (damaged === undefined || !collector.isLines()) return;
+    const records = salvageRecords(damaged);
+    for (const record of records) collector.take(record);
+    const index = problems.findLastIndex((problem) => problem.lineNumber === lineNumber);
+    const problem = problems[index];
+    if (problem && records.length > 0) problems[index] = { ...problem, records: records.length };
+  };
   /** Everything, for as long as the file may be one value over many lines. */
   let chunks: Uint8Array[] | undefined = [];
   for await (const chunk of chunksOf(source)) {
     chunks?.push(chunk);
-    for (const { value } of lines.take(chunk)) collector.take(value);
+    for (const line of lines.take(chunk)) takeLine(line);
     if (collector.isLines()) chunks = undefined;
   }
-  for (const { value } of lines.end()) collector.take(value);
+  for (const line of lines.end()) takeLine(line);
   const document = chunks === undefined ? undefined : parseDocument(chunks);
   if (document !== undefined) {
     const detected = detectFormat({ type: "document", value: document.value });

@@ -1,53 +1,70 @@
-import { forkContext } from "../fork/fork.ts";
+import { contentBlocks, fileBase64 } from "../formats/blocks/block-content.ts";
 import type { FormatName } from "../formats/detect-format.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
 import { createRedactor } from "../stages/redact.ts";
 import { CONTINUE_REQUEST } from "../stages/repair.ts";
-import { plural } from "../text/display.ts";
-import { asArray, asObject, asString } from "../text/json.ts";
-import { isVisibleToModel, type Message, project, type Transcript } from "../transcript/message.ts";
-import type { Part } from "../transcript/part.ts";
+import { asArray, asObject, asString, isObject, type UnknownObject } from "../text/json.ts";
+import { isMalformed, normalizeByLines } from "../text/normalize.ts";
+import { plural } from "../text/truncate.ts";
+import { outcomeText } from "../transcript/content.ts";
+import { IMAGE_CHARS } from "../transcript/estimate-message.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import type { FilePart, Part } from "../transcript/part.ts";
+import { conversationOf, type EarlierHandoff, nameText } from "./conversation.ts";
+import { type Fold, fitted } from "./fit.ts";
 import { type HandoffTarget, translateCalls } from "./tool-calls.ts";
 import { writeClaudeCode } from "./writers/claude-code.ts";
 import { writeCodex } from "./writers/codex.ts";
 import { writeOpenCode } from "./writers/opencode.ts";
 import { writeOpenCode2 } from "./writers/opencode2.ts";
 import { writePi } from "./writers/pi.ts";
-import type { Block, SessionHead, Turn } from "./writers/session-head.ts";
+import type { Block, ImageBlock, SessionHead, Turn } from "./writers/session-head.ts";
 
 /**
- * A session of one coding agent as another stores it, with its calls and results. Five steps: what the model sees of it
- * now, without reasoning; secrets out, where the user wants that; down to size by lines; calls under the names that the
- * receiver offers; and the receiver's own records (`writers/`), made from a request that the strictest provider takes.
- * The first text says what was done.
+ * A session of one coding agent as another stores it, with its calls and results. Six steps: what was said in it, and by
+ * whom (`conversation.ts`), without reasoning; secrets out, where the user wants that; down to size by lines; calls under
+ * the names that the receiver offers; images as they are; and the receiver's own records (`writers/`), made from a request
+ * that the strictest provider takes. The first text says what was done.
  */
 export function handOff(transcript: Transcript, options: HandoffOptions): HandedOff {
   const { target, head, budgetChars, secrets, source, calls = "translated" } = options;
   const redactor = createRedactor();
-  const seen = project(transcript).filter(isVisibleToModel);
-  const clean = secrets === "taken-out" ? seen.map((message) => redactor.message(message)) : seen;
+  const keep = budgetChars === undefined ? "all" : "window";
+  const { messages: spoken, ...found } = conversationOf(transcript, { format: source.format, keep });
+  const said = spoken.map(withoutReasoning);
+  const clean = secrets === "taken-out" ? said.map((message) => redactor.message(message)) : said;
+  const maxImages = imageRoom(clean, budgetChars);
   const sized =
     budgetChars === undefined
       ? { messages: clean, cut: 0, hidden: 0, folded: 0 }
-      : fitted(clean, budgetChars, options.fold);
-  const { messages, foreign } = translateCalls(sized.messages, target, calls);
-  const turns = turnsOf(messages);
+      : fitted(clean, budgetChars - maxImages * IMAGE_CHARS, options.fold);
+  const { messages, foreign, commented } = translateCalls(sized.messages, target, calls);
+  const turns = turnsOf(withImages(messages, maxImages));
   const blocks = turns.flatMap((turn) => turn.blocks);
   const results = blocks.filter((block) => block.type === "result");
+  const callCount = blocks.filter(({ type }) => type === "call").length;
+  const unanswered = partsOf(messages).filter(isPending).length;
+  const images =
+    blocks.filter(({ type }) => type === "image").length +
+    results.reduce((sum, result) => sum + (result.images?.length ?? 0), 0);
   const facts: HandoffFacts = {
-    calls: blocks.filter(({ type }) => type === "call").length,
-    results: results.length,
+    ...found,
+    calls: callCount,
+    results: callCount - unanswered,
     resultChars: results.reduce((sum, { text }) => sum + text.length, 0),
     shortened: sized.cut,
     leftOut: sized.hidden,
     folded: sized.folded,
     secrets: [...redactor.found.values()].reduce((sum, count) => sum + count, 0),
     foreign,
-    files: messages.reduce((sum, { parts }) => sum + parts.reduce((all, part) => all + filesOf(part), 0), 0),
+    commented,
+    images,
+    files: Math.max(0, partsOf(messages).reduce((all, part) => all + filesOf(part), 0) - images),
+    controls: Math.max(0, controlsIn(said) - controlsIn(clean)) + controlsIn(sized.messages),
+    reasoning: partsOf(spoken).some(({ type }) => type === "reasoning"),
   };
   const notice = options.notice?.(facts) ?? noticeOf(source, facts);
-  const told = withNotice(turns, notice);
-  return { ...facts, notice, content: WRITERS[target](told, head) };
+  return { ...facts, notice, content: WRITERS[target](withNotice(turns, notice), head) };
 }
 
 export interface HandoffOptions {
@@ -59,8 +76,8 @@ export interface HandoffOptions {
   readonly source: HandoffSource;
   /** `kept`: a session of the same agent, whose tools it knows. @default translated */
   readonly calls?: "translated" | "kept";
-  /** Sums up the oldest messages where they do not fit; unset: they are left out. */
-  readonly fold?: (messages: Transcript, budgetChars: number) => Transcript;
+  /** Sums up the oldest messages where they do not fit, those that stay under their ids; unset: they are left out. */
+  readonly fold?: Fold;
   /** What the first text says. @default where the session comes from, and what was done to it */
   readonly notice?: (facts: HandoffFacts) => string;
 }
@@ -73,24 +90,44 @@ export interface HandoffSource {
   readonly path: string;
   /** Lines of the original that could not be read. */
   readonly damagedLines?: number;
+  /** Damaged lines of which something could be read all the same. */
+  readonly mendedLines?: number;
 }
 
 /** What became of a session. */
-export interface HandoffFacts {
+export interface HandoffFacts extends EarlierHandoff {
   readonly calls: number;
+  /** Calls that have one: the others say that theirs is missing. */
   readonly results: number;
   readonly resultChars: number;
+  /** Results whose calls are not in the session: they are texts now. */
+  readonly lostCalls: number;
   /** Parts that were cut. */
   readonly shortened: number;
-  /** Messages that were left out: a summary stands for them, or there was no room. */
+  /** Messages for which there was no room. */
   readonly leftOut: number;
+  /** Messages that a summary in the session stands for. */
+  readonly summarized: number;
   /** Messages that a summary stands for now. */
   readonly folded: number;
+  /** Compactions whose summary cannot be read here, and the messages that were brought back from before. */
+  readonly unreadable: number;
+  /** False where the newest of them left no summary at all. */
+  readonly isEncrypted: boolean;
+  readonly broughtBack: number;
   readonly secrets: number;
-  /** Tools that the receiver does not have. */
+  /** Tools of which calls have no counterpart in the receiver. */
   readonly foreign: readonly string[];
+  /** Such calls. */
+  readonly commented: number;
+  readonly images: number;
   /** Images and other files, of which only the names are handed over. */
   readonly files: number;
+  readonly nulChars: number;
+  /** Escape sequences and other control characters, which are taken out. */
+  readonly controls: number;
+  /** True where there was some, which is left out. */
+  readonly reasoning: boolean;
 }
 
 export interface HandedOff extends HandoffFacts {
@@ -112,34 +149,10 @@ function linesText(lines: readonly object[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-interface Fitted {
-  readonly messages: Transcript;
-  readonly cut: number;
-  readonly hidden: number;
-  readonly folded: number;
-}
-
-/** The messages within a budget, by the lines that are most likely needed next; what does not fit even so is folded. */
-function fitted(messages: Transcript, budgetChars: number, fold?: HandoffOptions["fold"]): Fitted {
-  const inherit = (from: Transcript) => forkContext(from, { budgetChars, ownTools: [] });
-  const first = inherit(messages);
-  const overflows = first.edits.some(
-    ({ type, reason }) => type === "hide-message" && reason === "over-budget",
-  );
-  const shown = fold && overflows ? fold(messages, budgetChars).filter(isVisibleToModel) : messages;
-  const { messages: kept, edits } = shown === messages ? first : inherit(shown);
-  return {
-    messages: kept,
-    cut: edits.filter(({ type }) => type === "replace-part").length,
-    hidden: shown.length - kept.length,
-    folded: Math.max(0, messages.length - shown.length),
-  };
-}
-
-/** The turns of a request that Anthropic's rules allow, which are the strictest. */
+/** The turns of a request that Anthropic's rules allow, which are the strictest. The first text is that of the notice. */
 function turnsOf(messages: Transcript): readonly Turn[] {
-  const talk = messages.filter(({ role }) => role !== "system").map(withoutReasoning);
-  const request = anthropic.encode(talk);
+  const talk = messages.filter(({ role }) => role !== "system");
+  const request = anthropic.encode([NOTICE, ...talk]);
   const names = new Map<string, string>();
   const turns = asArray(asObject(request).messages).map((item): Turn => {
     const { role, content } = asObject(item);
@@ -154,6 +167,106 @@ function turnsOf(messages: Transcript): readonly Turn[] {
   return isOurs ? turns.slice(0, -1) : turns;
 }
 
+/** Stands in front, so that nobody has to ask a question that was never asked. */
+const NOTICE: Message = {
+  id: "carryover-notice",
+  role: "user",
+  parts: [{ type: "text", text: "[…]", synthetic: true }],
+};
+
+/** The turns with the notice in its place. The next text is not glued to it where an agent shows both as one. */
+function withNotice([first, ...rest]: readonly Turn[], notice: string): readonly Turn[] {
+  const text: Block = { type: "text", text: `${notice}\n` };
+  return [{ role: "user", blocks: [text, ...(first?.blocks.slice(1) ?? [])] }, ...rest];
+}
+
+/**
+ * The messages with those images that are at hand, as Anthropic's requests hold them: its format gives back what it has
+ * read. The newest count first, as many as there is room for.
+ */
+function withImages(messages: Transcript, maxImages: number): Transcript {
+  const room = { images: maxImages, chars: MAX_IMAGE_CHARS };
+  const image = (file: FilePart): object | undefined => {
+    const data = isImage(file) ? fileBase64(file) : undefined;
+    if (data === undefined || room.images === 0 || data.length > room.chars) return undefined;
+    room.images--;
+    room.chars -= data.length;
+    return { type: "image", source: { type: "base64", media_type: file.mime, data } };
+  };
+  const read = (content: readonly unknown[]): Part | undefined =>
+    anthropic.decode(content as never)[0]?.parts[0];
+  const carried = (part: Part, role: string): Part => {
+    if (part.type === "file") {
+      const block = role === "user" ? image(part) : undefined;
+      return (block && read([{ role: "user", content: [block] }])) ?? { ...part };
+    }
+    if (part.type !== "tool" || part.outcome.status !== "done" || !isObject(part.input)) return part;
+    const { output, attachments } = part.outcome;
+    const blocks = attachments.map(image);
+    if (blocks.length === 0) return part;
+    // One that cannot be carried is named, and then all are: a copy is known to no format.
+    if (blocks.includes(undefined)) return { ...part, input: { ...part.input } };
+    const text = output.trim() === "" ? [] : [{ type: "text", text: output }];
+    const { tool: name, input, callId } = part;
+    const known = read([
+      { role: "assistant", content: [{ type: "tool_use", id: "call", name, input }] },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "call", content: [...text, ...blocks] }],
+      },
+    ]);
+    return known?.type === "tool" ? { ...known, callId } : part;
+  };
+  return messages
+    .toReversed()
+    .map((message) => {
+      if (!message.parts.some((part) => filesOf(part) > 0)) return message;
+      return { ...message, parts: message.parts.map((part) => carried(part, message.role)) };
+    })
+    .toReversed();
+}
+
+/** How many images are carried: as many as providers take, and at most half of a budget. */
+function imageRoom(messages: Transcript, budgetChars = Number.POSITIVE_INFINITY): number {
+  const files = partsOf(messages).flatMap((part) => {
+    if (part.type === "file") return [part];
+    return part.type === "tool" && part.outcome.status === "done" ? part.outcome.attachments : [];
+  });
+  const most = Math.min(MAX_IMAGES, Math.floor(budgetChars / 2 / IMAGE_CHARS));
+  return Math.min(most, files.filter(isImage).length);
+}
+
+function isImage(file: FilePart): boolean {
+  return IMAGES.test(file.mime) && fileBase64(file) !== undefined;
+}
+
+/** What providers take as images. */
+const IMAGES = /^image\/(?:png|jpeg|gif|webp)$/;
+export const MAX_IMAGES = 20;
+export const MAX_IMAGE_CHARS = 15_000_000;
+
+function partsOf(messages: Transcript): readonly Part[] {
+  return messages.flatMap(({ parts }) => parts);
+}
+
+function isPending(part: Part): boolean {
+  return part.type === "tool" && part.outcome.status === "pending";
+}
+
+/** What a request has no place for: it is taken out when the session is written, or with a secret. */
+function controlsIn(messages: Transcript): number {
+  return partsOf(messages).reduce((sum, part) => {
+    if (part.agentVisible === false || (part.type !== "text" && part.type !== "tool")) return sum;
+    return sum + controlsOf(part.type === "text" ? part.text : outcomeText(part.outcome));
+  }, 0);
+}
+
+function controlsOf(text: string): number {
+  if (!isMalformed(text)) return 0;
+  const { escapeSequences, controls, overwrites } = normalizeByLines(text).removed;
+  return escapeSequences + controls + overwrites;
+}
+
 function filesOf(part: Part): number {
   if (part.type === "file") return 1;
   return part.type === "tool" && part.outcome.status === "done" ? part.outcome.attachments.length : 0;
@@ -165,48 +278,99 @@ function withoutReasoning(message: Message): Message {
   return parts.length === message.parts.length ? message : { ...message, parts };
 }
 
-function blockOf(value: Readonly<Record<string, unknown>>, names: Map<string, string>): readonly Block[] {
+function blockOf(value: UnknownObject, names: Map<string, string>): readonly Block[] {
   const id = asString(value.id) ?? asString(value.tool_use_id) ?? "";
   switch (value.type) {
     case "text":
       return [{ type: "text", text: asString(value.text) ?? "" }];
+    case "image":
+      return imageOf(value);
     case "tool_use": {
       const tool = asString(value.name) ?? "";
       names.set(id, tool);
       return [{ type: "call", id, tool, input: value.input }];
     }
     case "tool_result": {
-      const { content } = value;
-      const text = typeof content === "string" ? content : asArray(content).map(textOf).join("\n");
-      return [{ type: "result", id, tool: names.get(id) ?? "", text, isError: value.is_error === true }];
+      const content = contentBlocks(value.content).map(asObject);
+      const text = content.flatMap((block) => asString(block.text) ?? []).join("\n");
+      const images = content.flatMap(imageOf);
+      const tool = names.get(id) ?? "";
+      return [{ type: "result", id, tool, text, images, isError: value.is_error === true }];
     }
     default:
       return [];
   }
 }
 
-function textOf(block: unknown): string {
-  const { type, text } = asObject(block);
-  return asString(text) ?? `[${asString(type) ?? "unknown"}]`;
+function imageOf({ type, source }: UnknownObject): readonly ImageBlock[] {
+  const { media_type, data } = asObject(source);
+  if (type !== "image" || typeof media_type !== "string" || typeof data !== "string") return [];
+  return [{ type: "image", mime: media_type, base64: data }];
 }
 
-function noticeOf({ format, sessionId, path, damagedLines = 0 }: HandoffSource, facts: HandoffFacts): string {
-  const name = sessionId === undefined ? "" : ` ${sessionId}`;
-  const done = [
-    `${plural(facts.calls, "tool call")} with ${facts.calls === 1 ? "its result" : "their results"}`,
-    facts.shortened > 0 ? `${plural(facts.shortened, "part")} shortened to fit` : "",
-    facts.leftOut > 0
-      ? `${plural(facts.leftOut, "message")} left out that a summary stands for, or that did not fit`
-      : "",
-    facts.secrets > 0 ? `${plural(facts.secrets, "secret")} taken out` : "",
-    damagedLines > 0 ? `${plural(damagedLines, "damaged line")} left out` : "",
-    facts.files > 0 ? `${plural(facts.files, "attached file")} named, not carried` : "",
-    "reasoning left out",
-    facts.foreign.length > 0
-      ? `calls of ${facts.foreign.join(", ")}, not offered here, shown as comments of the shell`
-      : "",
-  ].filter((text) => text !== "");
-  return `[Handed over by Carryover from ${AGENTS[format] ?? format}, session${name}: ${done.join("; ")}. The original is untouched: ${path}]`;
+function noticeOf(source: HandoffSource, facts: HandoffFacts): string {
+  const { format, sessionId, path } = source;
+  const name = sessionId === undefined ? "" : `, session ${nameText(sessionId)}`;
+  const from = facts.from === undefined ? "" : `, which came from ${facts.from}`;
+  const done = `${whatWasDone(facts, source)}.${beforeText(facts)}`;
+  return `[Handed over by Carryover from ${AGENTS[format] ?? format}${name}${from}: ${done} ${originalsText([...(facts.originals ?? []), path])}]`;
+}
+
+/** What an earlier handoff or rescue had done to a session. */
+export function beforeText({ before = "" }: EarlierHandoff): string {
+  return before === "" ? "" : ` Before that: ${before}.`;
+}
+
+/** The sessions of which one was made, the first one first. */
+export function originalsText(names: readonly string[]): string {
+  const are = names.length === 1 ? "original is" : "originals are";
+  return `The ${are} untouched: ${names.map(nameText).join(", ")}`;
+}
+
+/** What was done to a session, for its first text. */
+export function whatWasDone(
+  facts: HandoffFacts,
+  { damagedLines = 0, mendedLines = 0 }: Partial<HandoffSource> = {},
+): string {
+  const say = (count: number, text: (things: (noun: string) => string) => string): string =>
+    count === 0 ? "" : text((noun) => plural(count, noun));
+  return [
+    callsText(facts),
+    say(facts.lostCalls, (count) => `${count("result")} as text, for want of the call`),
+    say(facts.shortened, (count) => `${count("part")} shortened to fit`),
+    say(facts.folded, (count) => `${count("message")} summed up without a model`),
+    say(facts.leftOut, (count) => `${count("message")} left out that did not fit`),
+    say(facts.summarized, (count) => `${count("message")} left out that a summary stands for`),
+    say(
+      facts.broughtBack,
+      (count) =>
+        `${count("message")} brought back, since the ${facts.isEncrypted ? "summary that stood for them cannot be read here" : "compaction left no summary"}`,
+    ),
+    say(facts.secrets, (count) => `${count("secret")} taken out`),
+    say(damagedLines, (count) => `${count("damaged line")} left out`),
+    say(mendedLines, (count) => `${count("damaged line")} read as far as possible`),
+    say(facts.nulChars, (count) => `${count("NUL character")} shown as ␀`),
+    say(facts.controls, (count) => `${count("control sequence")} of terminals taken out`),
+    say(facts.images, (count) => `${count("image")} carried`),
+    say(facts.files, (count) => `${count("attached file")} named, not carried`),
+    facts.reasoning ? "reasoning left out" : "",
+    say(
+      facts.commented,
+      (count) =>
+        `${count("call")} without a counterpart here (${facts.foreign.join(", ")}) shown as ${facts.commented === 1 ? "a comment" : "comments"} of the shell`,
+    ),
+  ]
+    .filter((text) => text !== "")
+    .join("; ");
+}
+
+/** How many calls there are, and whether they have their results. */
+function callsText({ calls, results }: Pick<HandoffFacts, "calls" | "results">): string {
+  if (calls === 0) return "no tool calls";
+  const missing = calls - results;
+  const all = plural(calls, "tool call");
+  if (missing === 0) return `${all} with ${calls === 1 ? "its result" : "their results"}`;
+  return missing === calls ? `${all} without a result` : `${all}, ${missing} of them without a result`;
 }
 
 const AGENTS: Readonly<Partial<Record<FormatName, string>>> = {
@@ -216,12 +380,3 @@ const AGENTS: Readonly<Partial<Record<FormatName, string>>> = {
   opencode2: "OpenCode 2",
   pi: "pi",
 };
-
-/** The notice is the first text: of the user's first turn, or a turn of its own. */
-function withNotice(turns: readonly Turn[], notice: string): readonly Turn[] {
-  const [first, ...rest] = turns;
-  // The next text is not glued to it where an agent shows both as one.
-  const text: Block = { type: "text", text: `${notice}\n` };
-  if (first?.role === "user") return [{ role: "user", blocks: [text, ...first.blocks] }, ...rest];
-  return [{ role: "user", blocks: [text] }, ...turns];
-}

@@ -19,6 +19,7 @@ export function translateCalls(
   const offered = TOOLS[target];
   let translated = 0;
   const foreign = new Set<string>();
+  let commented = 0;
   const translate = (part: ToolPart): ToolPart => {
     const meaning = meaningOf(part);
     const write = meaning && offered[meaning.does];
@@ -29,7 +30,10 @@ export function translateCalls(
       return { ...part, tool, input };
     }
     if (calls === "kept" && isObject(part.input)) return part;
-    foreign.add(part.tool);
+    // A patch of Codex is a text, which its writer knows.
+    if (calls === "kept" && part.tool === "apply_patch") return { ...part, input: { input: part.input } };
+    foreign.add(shownName(part.tool));
+    commented++;
     const [tool, input] = offered.run({ does: "run", command: asComment(part) });
     return { ...part, tool, input };
   };
@@ -40,21 +44,34 @@ export function translateCalls(
       parts: message.parts.map((part) => (part.type === "tool" ? translate(part) : part)),
     };
   });
-  return { messages, translated, foreign: [...foreign] };
+  return { messages, translated, foreign: [...foreign], commented };
 }
 
 export interface TranslatedCalls {
   readonly messages: Transcript;
   /** Calls that have another name now. */
   readonly translated: number;
-  /** Tools that the receiver does not have. */
+  /** Tools of which calls have no counterpart in the receiver. */
   readonly foreign: readonly string[];
+  /** Such calls. */
+  readonly commented: number;
 }
 
 /** A call as a comment of a shell, on one line: it names the tool and what it was given. */
 function asComment({ tool, input }: ToolPart): string {
-  return `# ${tool} ${JSON.stringify(input ?? {})}`;
+  const given = JSON.stringify(input ?? {}).replace(BREAKS, " ");
+  return `# ${shownName(tool)} ${given}`;
 }
+
+/** What JSON leaves as it is, and some shells or terminals take for the end of a line or a command. */
+const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
+
+/** The name of a tool, which a model or a server may have chosen: short, on one line, and nothing that a shell reads. */
+function shownName(tool: string): string {
+  return tool.slice(0, MAX_NAME_CHARS).replace(/[^\p{L}\p{N}_.:/@+-]+/gu, "_") || "unnamed";
+}
+
+const MAX_NAME_CHARS = 64;
 
 /** What a call does, where every agent has a tool for it. */
 type Meaning =

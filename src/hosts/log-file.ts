@@ -1,4 +1,3 @@
-import { appendFile, mkdir, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { AgentHost } from "../plugin/host/agent-host.ts";
 import { safeJson } from "../text/json.ts";
@@ -7,6 +6,8 @@ import { safeJson } from "../text/json.ts";
 export function createLogFile(file: string, now: () => number = Date.now): AgentHost["log"] {
   let last: Promise<void> = Promise.resolve();
   async function write(line: string): Promise<void> {
+    // Most processes that have a log write nothing to it.
+    const { appendFile, mkdir, rename, stat } = await import("node:fs/promises");
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const { size } = await stat(file).catch(() => ({ size: 0 }));
     if (size > MAX_BYTES) await rename(file, `${file}.old`);

@@ -8,7 +8,7 @@ import { currentProcess } from "../stores/files/lock.ts";
 import { createMemoryRecordStore } from "../stores/memory.ts";
 import { createControlFeature } from "./control.ts";
 import type { Forks } from "./forks/forks.ts";
-import type { FeatureFailure } from "./host/features.ts";
+import type { FeatureFailure } from "./plugin.ts";
 import { askPlugin, type ControlStore, fileControlStore } from "./stores/control-store.ts";
 import type { OwnCompaction } from "./window/own-compaction.ts";
 import type { PruneWindow } from "./window/prune.ts";

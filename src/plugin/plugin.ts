@@ -1,24 +1,27 @@
 import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
-import { createPluginContext, type Environment, type PluginContext } from "./context/context.ts";
+import { createLruMap } from "../text/json.ts";
+import {
+  createPluginContext,
+  type Environment,
+  type Feature,
+  type PluginContext,
+} from "./context/context.ts";
 import { readPluginOptions } from "./context/options.ts";
-import { createControlFeature } from "./control.ts";
+import { createControlFeature, createLoadedNotice } from "./control.ts";
 import { createDeliveryFeature } from "./delivery/delivery.ts";
 import { createForkLinks } from "./forks/child.ts";
 import { createChildEventsFeature, createChildGuards, createGraftFeature } from "./forks/children.ts";
 import { createForkClockFeature } from "./forks/clock.ts";
 import { createForks, type ForkSetup } from "./forks/forks.ts";
-import type { AgentHost, AgentPlugin } from "./host/agent-host.ts";
-import { combineFeatures, createLruMap, type Feature } from "./host/features.ts";
-import { createLoadedNotice } from "./loaded.ts";
+import type { AgentHost, AgentPlugin, Handlers } from "./host/agent-host.ts";
 import { createViewCapture } from "./stores/views.ts";
 import { createForkCancelTool, createForkResultTool, createForkTool } from "./tools/fork-tools.ts";
 import { createRecallTool } from "./tools/tools.ts";
 import { createBoundToolOutput } from "./window/bound-output.ts";
 import { createCompactionContext } from "./window/compaction.ts";
-import { createModelWindows } from "./window/models.ts";
 import { createOwnCompaction } from "./window/own-compaction.ts";
 import { createPinnedTexts } from "./window/pins.ts";
-import { createPruneWindow } from "./window/prune.ts";
+import { createModelWindows, createPruneWindow } from "./window/prune.ts";
 
 /**
  * The plugin of any coding agent: an adapter gives the agent as an `AgentHost` and calls the handlers that come back.
@@ -30,12 +33,14 @@ import { createPruneWindow } from "./window/prune.ts";
 export function createPlugin(
   host: AgentHost,
   options: unknown,
-  { env, now }: PluginEnvironment,
+  { env, now, scope }: PluginEnvironment,
 ): AgentPlugin {
   const read = readPluginOptions(options);
   const context = createPluginContext({ host, options: read.options, env, ...(now && { now }) });
   return combineFeatures(
-    read.problems.length > 0 ? [reportProblems(context, read.problems)] : featuresOf(context),
+    read.problems.length > 0
+      ? [reportProblems(context, read.problems)]
+      : featuresOf(context).filter(({ name }) => scope !== "child" || IN_CHILDREN.has(name)),
     ({ feature, handler, cause, sessionId }) => {
       const { notify } = context;
       const entry = { type: "hook-failed", feature, hook: handler, reason: String(cause) };
@@ -50,7 +55,20 @@ interface PluginEnvironment {
   readonly env: Environment;
   /** Where the present time comes from, in milliseconds; the system's clock where unset. */
   readonly now?: () => number;
+  /** Child: of a process that is itself the child of a fork, in whose life another one has the say. */
+  readonly scope?: "child";
 }
+
+/** What is left of the features in a child's own process: what is about its window. */
+const IN_CHILDREN: ReadonlySet<string> = new Set([
+  "request journal",
+  "model windows",
+  "tool output",
+  "own compaction",
+  "compaction",
+  "recall",
+  "stores",
+]);
 
 /** In the order in which they are asked at each moment. */
 function featuresOf(context: PluginContext): readonly Feature[] {
@@ -81,6 +99,7 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     pruning.feature,
     createCompactionContext({ context, pins, capture, windows, inheritedFrom }),
     createToolsFeature({ context, forks }),
+    { name: "recall", tools: { recall: createRecallTool({ context, forks }) } },
     createChildGuards({ context, forks }),
     createChildEventsFeature({ context, forks }),
     createGraftFeature({ context, forks }),
@@ -98,7 +117,6 @@ function createToolsFeature(setup: ForkSetup): Feature {
       fork: createForkTool(setup),
       fork_result: createForkResultTool(setup),
       fork_cancel: createForkCancelTool(setup),
-      recall: createRecallTool(setup),
     },
     commands: {
       handoff: {
@@ -165,4 +183,123 @@ function createStoreWatch({ stores, notify }: PluginContext): Feature {
     },
     dispose: () => stores.close(),
   };
+}
+
+/** A handler that threw; its feature had no effect at that moment. */
+export interface FeatureFailure {
+  readonly feature: string;
+  readonly handler: keyof Handlers;
+  readonly cause: unknown;
+  /** Unset where the moment is about no session. */
+  readonly sessionId?: string;
+}
+
+/**
+ * All features as one plugin: handlers run in the order of the features, and one that throws is reported and skipped. Only what
+ * holds a fork is not: then the fork's request or call goes no further.
+ */
+export function combineFeatures(
+  features: readonly Feature[],
+  onFailure: (failure: FeatureFailure) => void,
+): AgentPlugin {
+  /** What one feature decides; nothing where it has no such handler, or fails. */
+  async function ask<Decision>(feature: Feature, moment: Moment<Decision>): Promise<Decision | undefined> {
+    const { handler, sessionId, decide } = moment;
+    try {
+      return await decide(feature);
+    } catch (cause) {
+      onFailure({ feature: feature.name, handler, cause, ...(sessionId !== undefined && { sessionId }) });
+      const isHolding = feature.holdsForks && (handler === "beforeRequest" || handler === "beforeTool");
+      if (isHolding && sessionId !== undefined && (await isFork(sessionId))) throw cause;
+      return undefined;
+    }
+  }
+
+  async function isFork(sessionId: string): Promise<boolean> {
+    const decide = (each: Feature) => each.isFork?.(sessionId);
+    for await (const is of decisions({ handler: "isFork", sessionId, decide })) if (is) return true;
+    return false;
+  }
+
+  async function* decisions<Decision>(moment: Moment<Decision>): AsyncGenerator<Decision> {
+    for (const feature of features) {
+      const decision = await ask(feature, moment);
+      if (decision !== undefined) yield decision;
+    }
+  }
+
+  return {
+    async onSignal(signal) {
+      const sessionId =
+        "session" in signal ? signal.session.id : "sessionId" in signal ? signal.sessionId : undefined;
+      const moment = {
+        handler: "onSignal",
+        sessionId,
+        decide: (each: Feature) => each.onSignal?.(signal),
+      } as const;
+      // All at once: agents do not wait before the next signal, and a slow feature would make the others see them out of order.
+      await Promise.all(features.map((feature) => ask(feature, moment)));
+    },
+    async beforeRequest(request) {
+      const { sessionId } = request;
+      const decide = (each: Feature) => each.beforeRequest?.(request);
+      for await (const edited of decisions({ handler: "beforeRequest", sessionId, decide })) {
+        const { messages: sent, frame } = "frame" in edited ? edited : { messages: edited };
+        // Asked for again: an adapter for which this is too late shows another list.
+        const { messages } = request;
+        messages.splice(0, messages.length, ...sent);
+        if (frame !== undefined) request.frame = frame;
+      }
+    },
+    async beforeTool(call) {
+      const { sessionId } = call;
+      const decide = (each: Feature) => each.beforeTool?.(call);
+      for await (const refusal of decisions({ handler: "beforeTool", sessionId, decide })) return refusal;
+      return undefined;
+    },
+    async afterTool(finished, change) {
+      const { sessionId } = finished;
+      const decide = (each: Feature) => each.afterTool?.(finished);
+      for await (const decided of decisions({ handler: "afterTool", sessionId, decide })) change(decided);
+    },
+    async beforeCompaction(session) {
+      const decide = (each: Feature) => each.beforeCompaction?.(session);
+      const texts: string[] = [];
+      for await (const text of decisions({ handler: "beforeCompaction", ...session, decide }))
+        texts.push(text);
+      return texts;
+    },
+    async compact(moment) {
+      const { sessionId } = moment;
+      const decide = (each: Feature) => each.compact?.(moment);
+      for await (const window of decisions({ handler: "compact", sessionId, decide })) return window;
+      return undefined;
+    },
+    async onUserMessage(message) {
+      const { sessionId } = message;
+      const decide = (each: Feature) => each.onUserMessage?.(message);
+      const texts: string[] = [];
+      for await (const text of decisions({ handler: "onUserMessage", sessionId, decide })) texts.push(text);
+      return texts;
+    },
+    async cacheOwnerOf(sessionId) {
+      const decide = (each: Feature) => each.cacheOwnerOf?.(sessionId);
+      for await (const owner of decisions({ handler: "cacheOwnerOf", sessionId, decide })) return owner;
+      return undefined;
+    },
+    isFork,
+    async dispose() {
+      for (const feature of features)
+        await ask(feature, { handler: "dispose", sessionId: undefined, decide: (each) => each.dispose?.() });
+    },
+    tools: Object.assign({}, ...features.map(({ tools }) => tools ?? {})),
+    commands: Object.assign({}, ...features.map(({ commands }) => commands ?? {})),
+  };
+}
+
+/** One handler at one moment. */
+interface Moment<Decision> {
+  readonly handler: keyof Handlers;
+  readonly sessionId: string | undefined;
+  readonly decide: (feature: Feature) => Promise<Decision | undefined> | undefined;
 }

@@ -1,6 +1,7 @@
 import { stepToCheck } from "../compaction/trigger/overflow.ts";
 import { omitUndefined } from "../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../text/tokens/estimate-tokens.ts";
+import { hasOnlyStub, outcomeText } from "../transcript/content.ts";
 import {
   addToStart,
   type ContextEstimate,
@@ -21,8 +22,6 @@ import {
   type ModelRef,
   type Transcript,
 } from "../transcript/message.ts";
-import { outcomeText } from "../transcript/part.ts";
-import { hasOnlyStub } from "../transcript/tool-results.ts";
 import { type ContextWindow, createFold } from "./window.ts";
 
 /** Estimates how full the window is, and learns from the session's own usage. */

@@ -5,16 +5,15 @@ import { pendingMarker } from "../stages/boundary.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
 import { deepEqual, omitUndefined } from "../text/json.ts";
+import { handleOf } from "../transcript/content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import { type Message, type Transcript, typedText } from "../transcript/message.ts";
-import { handleOf } from "../transcript/tool-results.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { foldHistory, isFolded } from "./fold.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
-import { enterStep, type LedgerEntry } from "./ledger.ts";
 import { createSessionLog, type SessionLog } from "./log.ts";
 import { createSessionMemory, RUN_STAGE, type SessionMemory } from "./memory.ts";
-import { createSpending } from "./metered-summarizer.ts";
+import { createSpending, enterStep, type LedgerEntry } from "./metered-summarizer.ts";
 import { type BelievedWindow, createBelievedWindow } from "./model-window.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
 import {

@@ -58,10 +58,10 @@ interface FoldInput {
 }
 
 function foldAll(source: Transcript, { batches, newer }: FoldInput): EditBatch | undefined {
-  const after = batches.reduce((edited, { edits, at }) => applyEdits(edited, edits, { at }), source);
   const last = batches.at(-1);
   const at = batches[0]?.at;
   if (last === undefined || at === undefined) return undefined;
+  const after = applyEdits(source, batches.flatMap(datedEdits), { at });
   const edits = equalEdits(source, { after, batches, newer });
   const folded = applyEdits(source, edits, { at });
   // Moved messages, for one, cannot be told in this way: then everything stays as it is.
@@ -69,23 +69,33 @@ function foldAll(source: Transcript, { batches, newer }: FoldInput): EditBatch |
   return { id: last.id, step: FOLDED, reason: `${last.step} and before`, at, edits };
 }
 
-/** True when the model is shown the same of both. */
-function isSameToModel(one: Transcript, other: Transcript): boolean {
-  return deepEqual(shownOf(one), shownOf(other));
+/** The edits of a batch, which can be applied together with those of others. */
+function datedEdits({ edits, at }: EditBatch): readonly Edit[] {
+  return edits.map((edit) => (edit.type === "insert-message" ? dated(edit, at) : edit));
 }
 
-/** What may be shown of a transcript; when an output was cleared makes no difference. */
-function shownOf(transcript: Transcript): Transcript {
-  return transcript.filter(isVisibleToModel).map((message) =>
-    message.parts.some((part) => part.type === "tool" && part.clearedAt !== undefined)
-      ? {
-          ...message,
-          parts: message.parts.map((part) =>
-            part.type === "tool" && part.clearedAt !== undefined ? { ...part, clearedAt: 0 } : part,
-          ),
-        }
-      : message,
+function dated(edit: InsertMessage, at: number): InsertMessage {
+  return { ...edit, message: { createdAt: at, ...edit.message } };
+}
+
+/** True when the model is shown the same of both; when an output was cleared makes no difference. */
+function isSameToModel(one: Transcript, other: Transcript): boolean {
+  const shown = one.filter(isVisibleToModel);
+  const others = other.filter(isVisibleToModel);
+  return (
+    shown.length === others.length &&
+    shown.every((message, index) => {
+      const same = others[index] as Message;
+      return message === same || deepEqual(undated(message), undated(same));
+    })
   );
+}
+
+function undated(message: Message): Message {
+  const parts = message.parts.map((part) =>
+    part.type === "tool" && part.clearedAt !== undefined ? { ...part, clearedAt: 0 } : part,
+  );
+  return { ...message, parts };
 }
 
 function equalEdits(
@@ -102,7 +112,7 @@ function equalEdits(
       if (edit.type === "move-message") moved.add(edit.messageId);
       if (edit.type !== "insert-message" || inserts.has(edit.message.id)) continue;
       const { id } = edit.message;
-      if (visible.has(id)) inserts.set(id, { ...edit, message: { createdAt: at, ...edit.message } });
+      if (visible.has(id)) inserts.set(id, dated(edit, at));
       else if (needed.has(id)) inserts.set(id, { ...edit, message: placeOf(edit.message, at) });
     }
   const places = new Set(source.map(({ id }) => id).filter((id) => !moved.has(id)));

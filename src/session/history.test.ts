@@ -189,6 +189,16 @@ describe("the history of a session", () => {
     expect(window().shown[0]).toBe(before[0]);
   });
 
+  it("keeps its messages when other batches say the same, so that nothing is measured again", () => {
+    const { history } = started();
+    history.observe(transcript("u:5 a:5(bash:9) u:5 a:5(bash:9) u:5"));
+    for (const id of ["m1", "m2", "m3"]) history.add(batch(`hide ${id}`, [hide(id)]));
+    const before = history.transcript();
+    expect(history.replace([batch("all", [hide("m1"), hide("m2"), hide("m3")])])).toEqual([]);
+    const after = history.transcript();
+    expect(after.map((message, index) => message === before[index])).toEqual(before.map(() => true));
+  });
+
   it("takes a message of which something arrived in the place of the old one", () => {
     const { history, window } = started();
     history.observe(transcript("u:5 a:5(bash?)"));

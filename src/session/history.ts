@@ -1,3 +1,4 @@
+import { deepEqual } from "../text/json.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { createSourceMessages } from "./source-messages.ts";
@@ -60,7 +61,6 @@ export function createHistory(): History {
 
   function settle(nextBatches: readonly EditBatch[], edited: Transcript): void {
     batches = nextBatches;
-    transcript = edited;
     const messages = source.messages();
     let same = 0;
     while (same < messages.length && messages.at(-1 - same) === edited.at(-1 - same)) same++;
@@ -70,20 +70,29 @@ export function createHistory(): History {
 
   /** Applies all batches again; gives those that could not be. */
   function rebuild(wanted: readonly EditBatch[]): readonly EditBatch[] {
-    const kept: EditBatch[] = [];
-    let edited = source.messages();
-    for (const batch of wanted) {
-      const next = applyBatch(edited, batch);
-      if (next === undefined) continue;
-      edited = next;
-      kept.push(batch);
-    }
+    const kept = new Set<EditBatch>();
     editedIds = new Set();
     inserted = new Map();
     batchIds = new Set();
-    for (const batch of kept) note(batch);
-    settle(kept, edited);
-    return wanted.filter((batch) => !kept.includes(batch));
+    const before = new Map(transcript.map((message) => [message.id, message]));
+    transcript = source.messages();
+    for (const batch of wanted) if (apply(batch)) kept.add(batch);
+    // What is the same stays the same object, so that nobody measures it again.
+    transcript = transcript.map((message) => {
+      const known = before.get(message.id);
+      return known !== undefined && deepEqual(known, message) ? known : message;
+    });
+    settle([...kept], transcript);
+    return wanted.filter((batch) => !kept.has(batch));
+  }
+
+  /** False when messages that the batch needs are gone. */
+  function apply(batch: EditBatch): boolean {
+    const next = applyToEnd(batch) ?? applyBatch(transcript, batch);
+    if (next === undefined) return false;
+    note(batch);
+    transcript = next;
+    return true;
   }
 
   /** The same as `applyBatch`, reading only what stands behind the first message that is edited; undefined when that is not enough. */
@@ -112,10 +121,8 @@ export function createHistory(): History {
     observe: (given) => follow(source.observe(given)),
 
     add(batch) {
-      const next = applyToEnd(batch) ?? applyBatch(transcript, batch);
-      if (next === undefined) return false;
-      note(batch);
-      settle([...batches, batch], next);
+      if (!apply(batch)) return false;
+      settle([...batches, batch], transcript);
       return true;
     },
 

@@ -1,6 +1,6 @@
 import type { CompactionEvent } from "../compaction/compact.ts";
 import { callWithin } from "../compaction/ports/call-within.ts";
-import type { Clock } from "../compaction/ports/clock.ts";
+import type { Clock } from "../compaction/ports/summarizer.ts";
 import { asObject } from "../text/json.ts";
 import type { EditBatch } from "./history.ts";
 import type { Journal } from "./journal.ts";

@@ -4,8 +4,8 @@ import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import { FRESH_TRIGGER, type TriggerState } from "../compaction/trigger/should-compact.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
 import type { HeldCompaction } from "./hold.ts";
-import type { LedgerEntry } from "./ledger.ts";
 import type { WarningCode } from "./log.ts";
+import type { LedgerEntry } from "./metered-summarizer.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
 import type { UnboundedOutputs } from "./output-limits.ts";
 import type { MechanicalPlan } from "./prune.ts";
@@ -67,6 +67,9 @@ interface KnownPlan {
   /** Of the window. */
   readonly version: number;
   readonly plan: MechanicalPlan | undefined;
+  readonly isCold: boolean;
+  /** Where there is no plan: how large the same window has to be before there may be one. */
+  readonly fromTokens: number;
 }
 
 /** Who asked for it. */

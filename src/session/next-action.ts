@@ -236,13 +236,11 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       if (!mayBegin || !Number.isFinite(dueTokens) || estimate.tokens < earlyTokens(core, dueTokens))
         return false;
       // Where mechanical edits will do, no summary is needed; what they would do changes with growth.
-      const key = [memory.requests.size, Math.floor(estimate.tokens / (dueTokens * LOOK_AGAIN_SHARE))].join(
-        "/",
-      );
+      const grown = Math.floor(estimate.tokens / (dueTokens * LOOK_AGAIN_SHARE));
+      const key = `${memory.requests.size}/${grown}`;
       if (memory.early?.key !== key) {
         const neededTokens = Math.ceil(dueTokens * (1 - TARGET_SHARE));
-        const { expectedTurns } = options;
-        const edits = planEditsFor(core, { ...planned, expectedTurns, neededTokens });
+        const edits = planEditsFor(core, { ...planned, expectedTurns: options.expectedTurns, neededTokens });
         memory.early = { key, isWanted: edits === undefined };
       }
       return memory.early?.isWanted ?? false;
@@ -286,8 +284,15 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       const known = memory.worthwhile;
       // An edit elsewhere makes nothing worthwhile that was not, but it may outdate a plan.
       const isOutdated = known?.plan !== undefined && known.version !== version;
-      if (known?.key !== key || isOutdated)
-        memory.worthwhile = { key, version, plan: planEditsFor(core, { ...planned, expectedTurns }) };
+      // What is saved grows no faster than the window: until enough has come in, looking is in vain.
+      const isSame = known?.version === version && known.isCold === isCold;
+      const isInVain = isSame && estimate.tokens < known.fromTokens;
+      if ((known?.key !== key && !isInVain) || isOutdated) {
+        let fromTokens = 0;
+        const onTooFew = (tokens: number) => (fromTokens = estimate.tokens + tokens * LACKING_SHARE);
+        const plan = planEditsFor(core, { ...planned, expectedTurns, onTooFew });
+        memory.worthwhile = { key, version, plan, isCold, fromTokens };
+      }
       return memory.worthwhile?.plan;
     },
   };
@@ -313,7 +318,7 @@ export const NEXT_ACTION_SHAPE: Shape<NextActionOptions> = {
 /** Plans mechanical edits, unless pruning is off or has just changed nothing. */
 function planEditsFor(
   core: SessionCore,
-  { limit, idleMs, expectedTurns, neededTokens }: PlanNeeds,
+  { limit, idleMs, expectedTurns, neededTokens, onTooFew }: PlanNeeds,
 ): MechanicalPlan | undefined {
   const { memory, meter, history, options } = core;
   const { pruning } = options;
@@ -331,6 +336,7 @@ function planEditsFor(
     leadingTokens: Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN),
     idleMs,
     neededTokens,
+    onTooFew,
     mostProtectTokens: Math.floor(limitTokens * LOW_SHARE),
     spare: (edits) => withoutPinned(core, edits),
   });
@@ -341,6 +347,7 @@ interface PlanNeeds {
   readonly idleMs: number;
   readonly expectedTurns: number;
   readonly neededTokens?: number;
+  readonly onTooFew?: (lackingTokens: number) => void;
 }
 
 function cacheProfileOf({ options, memory }: SessionCore): CacheProfile {
@@ -379,6 +386,8 @@ const PRESSING_SHARE = 0.5;
 const RELAXED_SHARE = 0.5;
 /** A plan reads the whole window, so it is made again only when that has grown by this share. */
 const GROWTH_SHARE = 0.05;
+/** Of what is lacking for a plan so much has to come in: results that were too new may go a little later, too. */
+const LACKING_SHARE = 0.9;
 
 function resultsToSummarize(core: SessionCore): number | undefined {
   const { memory } = core;

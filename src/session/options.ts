@@ -1,5 +1,4 @@
 import type { SessionHook } from "../compaction/ask.ts";
-import type { Clock } from "../compaction/ports/clock.ts";
 import {
   COMPACT_PORTS_SHAPE,
   HOOKS_RULE,
@@ -7,7 +6,7 @@ import {
   REDACTION_RULE,
   SUMMARIZER_RULE,
 } from "../compaction/ports/option-rules.ts";
-import type { Summarizer, SummarizerModel } from "../compaction/ports/summarizer.ts";
+import type { Clock, Summarizer, SummarizerModel } from "../compaction/ports/summarizer.ts";
 import type { Representation } from "../compaction/summary/message.ts";
 import type { Pin } from "../compaction/summary/pins.ts";
 import type { SecretRedaction } from "../compaction/summary/text.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createFakeClock } from "../../test/rig/fakes.ts";
+import { outcomeText } from "../transcript/content.ts";
 import type { Message } from "../transcript/message.ts";
-import { outcomeText, type Part } from "../transcript/part.ts";
+import type { Part } from "../transcript/part.ts";
 import type { SessionOptions } from "./options.ts";
 import { createSession, type Session } from "./session.ts";
 

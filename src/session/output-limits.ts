@@ -1,16 +1,19 @@
 import { CHARS_PER_TOKEN, estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import { commonLimit } from "../text/truncate.ts";
 import { isWithinLimits, type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
-import type { Handle } from "../transcript/edit.ts";
-import { isAnswer, reachesModel, type Transcript } from "../transcript/message.ts";
-import { outcomeText, type ToolPart } from "../transcript/part.ts";
+import type { SpillStore } from "../tool-output/spill.ts";
+import { type BoundedToolOutput, boundToolOutput } from "../tool-output/truncate-tool-content.ts";
 import {
   createToolMatcher,
   handleOf,
   hasOnlyStub,
   isCleared,
+  outcomeText,
   toolResults,
-} from "../transcript/tool-results.ts";
+} from "../transcript/content.ts";
+import type { Handle } from "../transcript/edit.ts";
+import { isAnswer, reachesModel, type Transcript } from "../transcript/message.ts";
+import type { ToolPart } from "../transcript/part.ts";
 import type { ResolvedSessionOptions, ToolPolicies } from "./options.ts";
 
 /** Outputs longer than the limits that the model has not answered yet: only these can be bounded at no cost. */
@@ -196,3 +199,44 @@ function tokensOf(part: ToolPart): number {
 }
 
 const MEASURE = { estimator: "calibrated", rounding: "ceil" } as const;
+
+/** Cuts one output of a tool; undefined where it stays whole. */
+export type OutputBounding = (tool: string, output: string) => Promise<BoundedToolOutput | undefined>;
+
+/**
+ * Bounds outputs before a session sees them, by its own options, for hosts that keep them themselves. What the window has
+ * room for is not known here: the session still bounds by that.
+ */
+export function createOutputBounding(
+  options: ResolvedSessionOptions,
+  spills: BoundingStore | undefined,
+): OutputBounding {
+  const kept = createKeptOutputs(options, () => Number.POSITIVE_INFINITY);
+  return async (tool, output) => {
+    const own = kept.limitsOf(tool);
+    const limits = own === "as-others" ? options.outputLimits : own;
+    if (limits === undefined) return undefined;
+    const bounded = await boundToolOutput(
+      output,
+      spills === undefined ? { limits } : { ...spills, limits: withNotice(limits) },
+    );
+    return bounded.cut === undefined ? undefined : bounded;
+  };
+}
+
+/** Where the whole is kept, and the tool that reads it. */
+interface BoundingStore {
+  readonly store: SpillStore;
+  readonly recallTool: string;
+}
+
+/** Limits that leave room for the notices about what was left out, so that the session finds nothing more to cut. */
+function withNotice(limits: ToolOutputLimits): ToolOutputLimits {
+  const less = (limit: number, notice: number): number => (limit > 2 * notice ? limit - notice : limit);
+  return {
+    ...limits,
+    maxLines: less(limits.maxLines, 10),
+    maxChars: less(limits.maxChars, 1_000),
+    maxBytes: less(limits.maxBytes, 1_000),
+  };
+}

@@ -1,5 +1,5 @@
 import { callWithin } from "../compaction/ports/call-within.ts";
-import type { Clock } from "../compaction/ports/clock.ts";
+import type { Clock } from "../compaction/ports/summarizer.ts";
 import { callback, objectOf, type Problem, type Rule, required, rule, type Shape } from "../text/check.ts";
 import { asObject, isObject, jsonOrText } from "../text/json.ts";
 import type { Journal, JournalContent, JournalProblem } from "./journal.ts";

@@ -44,8 +44,11 @@ export function planMechanicalEdits(
   }
   const left = applyEdits(transcript, superseded, { at: 0 });
   for (const old of waysToPrune(left, request)) {
-    const both = choose([...superseded, ...spare(old())]);
+    const oldEdits = old();
+    const both = choose([...superseded, ...spare(oldEdits)]);
     if (isEnough(both)) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
+    if (oldEdits.length > 0)
+      request.onTooFew?.(minimumTokens(request.prune) - both.arithmetic.all.savedTokensPerTurn);
   }
   return undefined;
 }
@@ -81,6 +84,8 @@ interface MechanicalRequest {
   readonly neededTokens: number | undefined;
   /** So much of the newest results stays whole where lines of the older ones are not enough. */
   readonly mostProtectTokens: number;
+  /** Told by how many tokens all edits together fall short of what is worth a change, where they do. */
+  readonly onTooFew?: ((lackingTokens: number) => void) | undefined;
   /** Leaves out what must not be edited, so that it is not counted as saved either. */
   readonly spare: (edits: readonly Edit[]) => readonly Edit[];
 }

@@ -1,5 +1,6 @@
 import { callWithin } from "../compaction/ports/call-within.ts";
 import { pinByHandle } from "../compaction/summary/pins.ts";
+import type { SpillStore } from "../tool-output/spill.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import type { SessionCore } from "./core.ts";
@@ -46,11 +47,11 @@ function pinMessage(transcript: Transcript, id: MessageId): Message | undefined 
   return text === undefined ? undefined : { id, role: "user", parts: [{ type: "text", text }] };
 }
 
-async function readSpill({ ports }: SessionCore, handle: Handle): Promise<string | undefined> {
+async function readSpill({ ports }: SessionCore, handle: Handle): ReturnType<SpillStore["get"]> {
   const { spills, clock } = ports;
-  if (spills === undefined) return undefined;
-  const result = await callWithin({ start: () => spills.get(handle), limitMs: SPILL_LIMIT_MS, clock });
-  return result.status === "done" && typeof result.value === "string" ? result.value : undefined;
+  const result = await callWithin({ start: () => spills?.get(handle), limitMs: SPILL_LIMIT_MS, clock });
+  if (result.status === "done") return result.value;
+  return { status: "failed", code: result.status, reason: result.status };
 }
 
 const SPILL_LIMIT_MS = 10_000;

@@ -137,9 +137,16 @@ describe("recall", () => {
     const clock = createFakeClock();
     const put = async () => ({ status: "failed", code: "X", reason: "" }) as const;
     const throwing = createSession({ clock, spills: { put, get: () => Promise.reject(new Error("no")) } });
-    expect(await throwing.recall("x")).toMatchObject({ status: "missing" });
+    const [unread, wrong] = [
+      expect.stringContaining("kept under this handle cannot be read"),
+      { code: "57P03", reason: "is starting up" },
+    ];
+    expect(await throwing.recall("x")).toEqual({ status: "failed", hint: unread });
+    const away = createSession({ clock, spills: { put, get: async () => ({ status: "failed", ...wrong }) } });
+    expect(await away.recall("x")).toEqual({ status: "failed", hint: unread });
+    expect(await away.recall({ search: "y", handle: "x" })).toMatchObject({ status: "failed" });
     const hanging = createSession({ clock, spills: { put, get: () => new Promise(() => {}) } });
-    expect(await clock.runUntilDone(hanging.recall("x"))).toMatchObject({ status: "missing" });
+    expect(await clock.runUntilDone(hanging.recall("x"))).toEqual({ status: "failed", hint: unread });
   });
 
   it("searches only what the model does not see, the exact text first", async () => {

@@ -1,14 +1,14 @@
 import { aMeasure, check, required, rule } from "../text/check.ts";
-import { plural } from "../text/display.ts";
 import { isObject, safeJson } from "../text/json.ts";
 import { normalizeOutput } from "../text/normalize.ts";
 import type { IndexedText } from "../text/search/text-index.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
-import { headCut, tailCut, truncate } from "../text/truncate.ts";
+import { headCut, plural, tailCut, truncate } from "../text/truncate.ts";
+import type { SpillStore } from "../tool-output/spill.ts";
+import { handleOf, isCleared, outcomeText, readSpanHandle } from "../transcript/content.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
-import { type FilePart, outcomeText, type Part } from "../transcript/part.ts";
-import { handleOf, isCleared, readSpanHandle } from "../transcript/tool-results.ts";
+import type { FilePart, Part } from "../transcript/part.ts";
 import { createRecallSearch, type RecalledMatches, type SearchRecall } from "./search.ts";
 
 /** What to bring back: what a handle names, or what a search finds out of the model's sight, or in what a handle names. */
@@ -30,7 +30,7 @@ const line = rule("a number of 1 or more", (value) => typeof value === "number" 
 const LINES_SHAPE = { fromLine: required(line), toLine: line };
 const CHARS_SHAPE = { fromChar: required(aMeasure), toChar: aMeasure };
 
-export type Recalled = RecalledContent | RecalledMatches | RecallMissing;
+export type Recalled = RecalledContent | RecalledMatches | RecallMissing | RecallFailed;
 
 interface RecalledContent {
   readonly status: "found";
@@ -53,6 +53,13 @@ interface RecallMissing {
   readonly candidates?: readonly Handle[];
 }
 
+/** The store could not be asked, or has a damaged copy: it may well be there. */
+interface RecallFailed {
+  readonly status: "failed";
+  /** Why, and what can be done about it. */
+  readonly hint: string;
+}
+
 /** How many characters a recall gives at most. */
 export const RECALL_MAX_CHARS = 8_000;
 
@@ -61,7 +68,7 @@ export interface RecallSource {
   /** The messages as their owner stores them. */
   messages(): Awaitable<StoredMessages>;
   /** The whole of an output that was spilled. */
-  spilled(handle: Handle): Promise<string | undefined>;
+  spilled(handle: Handle): ReturnType<SpillStore["get"]>;
   /** The handles of spilled outputs that the conversation names; unset where nobody is shown the beginning of one. */
   spilledHandles?(): Awaitable<Iterable<Handle>>;
   /** Everything out of the model's sight, newest first. */
@@ -97,13 +104,13 @@ export async function recall(
     if (search.trim() === "") return missing("Give a text to search for.");
     if (request.handle === undefined) return searchHidden(await source.hidden(), { search, maxChars });
     const named = await findNamed(source, request.handle);
-    if (named.status === "missing") return named;
+    if (named.status !== "found") return named;
     return createRecallSearch(redact)([named], { search, maxChars });
   }
   if (typeof request !== "string" || request === "")
     return missing("Give a handle, or a text to search for.");
   const found = await findNamed(source, request);
-  if (found.status === "missing") return found;
+  if (found.status !== "found") return found;
   const { handle, from, text, input } = found;
   return {
     status: "found",
@@ -120,30 +127,39 @@ export async function recall(
 }
 
 /** What a handle, or the only one that begins so, names. */
-async function findNamed(source: RecallSource, request: Handle): Promise<NamedText | RecallMissing> {
+async function findNamed(
+  source: RecallSource,
+  request: Handle,
+): Promise<NamedText | RecallMissing | RecallFailed> {
   const whole = await findText(source, request);
   const candidates = whole === undefined ? await handlesWith(source, request) : [];
   if (candidates.length > 1) return ambiguous(request, candidates);
   const [handle = request] = candidates;
   const found = whole ?? (handle === request ? undefined : await findText(source, handle));
-  if (found === undefined)
+  if (!found)
     return missing("Nothing is kept under this handle. Search for a text of it, or run the tool again.");
-  return { status: "found", handle, ...found };
+  return "hint" in found ? found : { status: "found", handle, ...found };
 }
 
 type NamedText = FoundText & Pick<RecalledContent, "status" | "handle">;
 
 /** A content hash names a spilled text and no message, so the conversation is read only where the store does not have it. */
-async function findText(source: RecallSource, handle: Handle): Promise<FoundText | undefined> {
-  const spilled = async (): Promise<FoundText | undefined> => {
+async function findText(source: RecallSource, handle: Handle): Promise<FoundText | RecallFailed | undefined> {
+  const spilled = async (): Promise<FoundText | RecallFailed | undefined> => {
     const text = await source.spilled(handle);
-    return text === undefined ? undefined : { from: "spill", text };
+    if (typeof text === "string") return { from: "spill", text };
+    return (
+      text && {
+        status: "failed",
+        hint: `What is kept under this handle cannot be read: ${text.reason}. Search for a text of it, or run the tool again.`,
+      }
+    );
   };
   const isHash = CONTENT_HASH.test(handle);
   const first = isHash ? await spilled() : undefined;
-  if (first !== undefined) return first;
+  if (first) return first;
   const there = textAt(handle, await source.messages());
-  if (there !== undefined) return { from: "transcript", ...there };
+  if (there) return { from: "transcript", ...there };
   return isHash ? undefined : spilled();
 }
 
@@ -167,7 +183,7 @@ function ambiguous(request: string, candidates: readonly Handle[]): RecallMissin
   const rest = candidates.length - listed.length;
   const more = rest > 0 ? ` and ${rest} more` : "";
   const hint = `${candidates.length} handles begin with ${request}: ${listed.join(", ")}${more}. Give more of the one that you mean.`;
-  return { status: "missing", hint, candidates };
+  return { ...missing(hint), candidates };
 }
 
 const MAX_CANDIDATES = 10;

@@ -10,7 +10,7 @@ import {
   type Usage,
 } from "../transcript/message.ts";
 import type { EditBatch } from "./history.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./metered-summarizer.ts";
 import { isPendingSummary, type PendingSummary } from "./pending-summaries.ts";
 import { isEdit, isStoredBatch, type LearnedWindow, type SessionState, type StoredBatch } from "./state.ts";
 

@@ -1,7 +1,7 @@
 import { callWithin } from "../compaction/ports/call-within.ts";
 import { COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
 import { isObject, omitUndefined } from "../text/json.ts";
-import { handleOf } from "../transcript/tool-results.ts";
+import { handleOf } from "../transcript/content.ts";
 import type { SessionCore } from "./core.ts";
 import { foldHistory } from "./fold.ts";
 import type { JournalContent } from "./journal.ts";

@@ -4,10 +4,10 @@ import { isToolSummary } from "../compaction/tool-summaries/plan-tool-summaries.
 import { omitUndefined } from "../text/json.ts";
 import { readingHint } from "../tool-output/cut-text.ts";
 import { boundToolOutput } from "../tool-output/truncate-tool-content.ts";
+import { handleOf, outcomeText } from "../transcript/content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
-import { outcomeText, withText } from "../transcript/part.ts";
-import { handleOf } from "../transcript/tool-results.ts";
+import { withText } from "../transcript/part.ts";
 import type { Recover, RunResult, SessionAction } from "./action.ts";
 import { callStage, stageLabel } from "./call-stage.ts";
 import type { SessionCore, Step } from "./core.ts";

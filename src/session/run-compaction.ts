@@ -13,7 +13,7 @@ import {
   planCompaction,
 } from "../compaction/plan/plan-compaction.ts";
 import { keepAmount } from "../compaction/plan/window.ts";
-import type { Clock } from "../compaction/ports/clock.ts";
+import type { Clock } from "../compaction/ports/summarizer.ts";
 import { afterCompaction } from "../compaction/trigger/should-compact.ts";
 import { omitUndefined } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";

@@ -5,8 +5,8 @@ import { runs } from "../../test/rig/runs.ts";
 import { answer, step, user, words } from "../../test/rig/session.ts";
 import type { Pin } from "../compaction/summary/pins.ts";
 import { fenceQuote } from "../compaction/summary/text.ts";
+import { outcomeText } from "../transcript/content.ts";
 import { isVisibleToModel, type Message, textOf } from "../transcript/message.ts";
-import { outcomeText } from "../transcript/part.ts";
 import type { SessionOptions } from "./options.ts";
 import { createSession, type Session } from "./session.ts";
 

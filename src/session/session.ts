@@ -26,7 +26,7 @@ import type { IdleReason, RunResult, SessionAction } from "./action.ts";
 import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./metered-summarizer.ts";
 import {
   decideNextAction,
   NEXT_ACTION_SHAPE,

@@ -1,7 +1,7 @@
-import type { Clock } from "../compaction/ports/clock.ts";
+import type { Clock } from "../compaction/ports/summarizer.ts";
 import type { History } from "./history.ts";
-import { foldLedger } from "./ledger.ts";
 import type { SessionMemory } from "./memory.ts";
+import { foldLedger } from "./metered-summarizer.ts";
 import type { BelievedWindow } from "./model-window.ts";
 import type { PendingSummaries } from "./pending-summaries.ts";
 import type { SnapshotRecord } from "./record.ts";

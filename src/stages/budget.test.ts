@@ -4,11 +4,11 @@ import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
-import { applyEdits, type Edit, runStages } from "../transcript/edit.ts";
+import { renderMessage } from "../transcript/content.ts";
+import { applyEdits, runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
-import { renderMessage } from "../transcript/render.ts";
-import { charBudget, fitsBudget, ifOverBudget, shrinkToChars } from "./budget.ts";
+import { charBudget, fitsBudget, shrinkToChars } from "./boundary.ts";
 
 const budget = (messages: Transcript, maxChars: number) =>
   runStages(deepFreeze(messages), [charBudget({ maxChars })]).transcript;
@@ -183,15 +183,6 @@ describe("fitsBudget", () => {
 
   it("holds of nothing at all", () => {
     expect(fitsBudget([], { maxChars: 0 })).toBe(true);
-  });
-});
-
-describe("ifOverBudget", () => {
-  const edit: Edit = { type: "hide-message", messageId: "m1", stage: "any", reason: "over-budget" };
-
-  it("asks the stage only where the transcript does not fit", () => {
-    expect(ifOverBudget({ maxChars: talkChars - 1 }, () => [edit])(talk)).toEqual([edit]);
-    expect(ifOverBudget({ maxChars: talkChars }, () => [edit])(talk)).toEqual([]);
   });
 });
 

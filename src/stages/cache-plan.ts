@@ -268,12 +268,12 @@ function placesOf(edits: readonly Edit[], indexes: ReadonlyMap<MessageId, number
 
 /** What the edits save at each message, by its index. */
 function savedTokensAt(
-  { transcript, edits, tokensOf = quarterOfChars }: PlanEditsRequest,
+  { edits, tokensOf = quarterOfChars }: PlanEditsRequest,
   window: Transcript,
   places: readonly number[],
 ): ReadonlyMap<number, number> {
   const before = new Map(window.map((message) => [message.id, message]));
-  const after = new Map(applyEdits(transcript, edits, { at: 0 }).map((message) => [message.id, message]));
+  const after = new Map(applyEdits(window, edits, { at: 0 }).map((message) => [message.id, message]));
   const sizeOf = (message: Message | undefined): number =>
     message !== undefined && isVisibleToModel(message) ? tokensOf(message) : 0;
   const saved = new Map<number, number>();

@@ -7,12 +7,11 @@ import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../formats/wires/opencode/session-message.ts";
 import { ConfigurationError } from "../text/check.ts";
+import { isCleared, renderMessage, toolResults } from "../transcript/content.ts";
 import { applyEdits, runStages } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type Part, type ToolPart } from "../transcript/part.ts";
-import { renderMessage } from "../transcript/render.ts";
-import { isCleared, toolResults } from "../transcript/tool-results.ts";
 import { filterCompacted } from "./boundary.ts";
 import {
   PRUNE_MINIMUM,

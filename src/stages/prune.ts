@@ -4,16 +4,16 @@ import {
   type EstimateTokensOptions,
   estimateTokens,
 } from "../text/tokens/estimate-tokens.ts";
-import type { Edit, Handle, Stage } from "../transcript/edit.ts";
-import type { MessageId, Transcript } from "../transcript/message.ts";
-import { type CallId, CLEARED_PLACEHOLDER } from "../transcript/part.ts";
 import {
   createToolMatcher,
   handleOf,
   hasOnlyStub,
   type ToolResult,
   toolResults,
-} from "../transcript/tool-results.ts";
+} from "../transcript/content.ts";
+import type { Edit, Handle, Stage } from "../transcript/edit.ts";
+import type { MessageId, Transcript } from "../transcript/message.ts";
+import { type CallId, CLEARED_PLACEHOLDER } from "../transcript/part.ts";
 import { filterCompacted } from "./boundary.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { NO_OPTIONS, oneOf, optionsCheck, type Shape } from "../text/check.ts";
 import { mapStrings } from "../text/json.ts";
 import { isMalformed, normalizeText, normalizeTypedText } from "../text/normalize.ts";
+import { outcomeText } from "../transcript/content.ts";
 import { type Edit, type EditReason, hideMessage, hidePart } from "../transcript/edit.ts";
 import {
   createCallNamer,
@@ -14,7 +15,6 @@ import {
 } from "../transcript/message.ts";
 import {
   COMPACTION_QUESTION,
-  outcomeText,
   type Part,
   type TextPart,
   type ToolOutcome,

@@ -1,11 +1,10 @@
-import { clipJson } from "../text/display.ts";
 import { safeJson } from "../text/json.ts";
-import { headCut, truncate } from "../text/truncate.ts";
+import { clipJson, headCut, truncate } from "../text/truncate.ts";
+import { cutOutcome, handleOf, isCleared, outcomeText, type ToolCall } from "../transcript/content.ts";
 import { applyEdits, type Edit, type EditReason } from "../transcript/edit.ts";
 import { IMAGE_CHARS } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
-import { type FilePart, outcomeText, type Part, type TextPart, type ToolPart } from "../transcript/part.ts";
-import { cutOutcome, handleOf, isCleared, type ToolCall } from "../transcript/tool-results.ts";
+import type { FilePart, Part, TextPart, ToolPart } from "../transcript/part.ts";
 
 /**
  * Edits that cut the longest parts of some messages to one length, the largest at which a measure of all of them is

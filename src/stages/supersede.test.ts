@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../test/rig/notation.ts";
 import { ConfigurationError } from "../text/check.ts";
+import { toolResults } from "../transcript/content.ts";
 import { applyEdits, type ReplacePart, runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
-import { toolResults } from "../transcript/tool-results.ts";
 import { type SupersedeOptions, supersede, textKey } from "./supersede.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "./tiers.ts";
 

@@ -1,16 +1,16 @@
 import { listOf, numberFrom, readOptions, type Shape, text } from "../text/check.ts";
 import { hashText, mapStrings, tryJson } from "../text/json.ts";
 import { tailCut } from "../text/truncate.ts";
-import type { Edit, Handle, Stage } from "../transcript/edit.ts";
-import type { Transcript } from "../transcript/message.ts";
-import { type ToolPart, withText } from "../transcript/part.ts";
 import {
   createToolMatcher,
   handleOf,
   hasOnlyStub,
   type ToolResult,
   toolResults,
-} from "../transcript/tool-results.ts";
+} from "../transcript/content.ts";
+import type { Edit, Handle, Stage } from "../transcript/edit.ts";
+import type { Transcript } from "../transcript/message.ts";
+import { type ToolPart, withText } from "../transcript/part.ts";
 import { filterCompacted } from "./boundary.ts";
 import { type FileAccess, type FileRead, fileAccess } from "./file-access.ts";
 import { PRUNE_PROTECT_TURNS, PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "./prune.ts";

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { applyGraduatedTruncation } from "../fork/fork.ts";
 import { safeJson } from "../text/json.ts";
+import { toolResults } from "../transcript/content.ts";
 import { runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type ToolPart } from "../transcript/part.ts";
-import { toolResults } from "../transcript/tool-results.ts";
 import { FORK_PARAMS_TIER_LIMITS, getToolResultTier, graduatedTiers } from "./tiers.ts";
 
 const cut = (notation: string) => notate(applyGraduatedTruncation(deepFreeze(transcript(notation))));

@@ -11,9 +11,6 @@ import {
 } from "../text/check.ts";
 import { safeJson } from "../text/json.ts";
 import { shouldUseHeadTail } from "../text/truncate.ts";
-import type { Edit, Handle, Stage } from "../transcript/edit.ts";
-import type { Transcript } from "../transcript/message.ts";
-import type { ToolPart } from "../transcript/part.ts";
 import {
   cutOutcome,
   handleOf,
@@ -21,7 +18,10 @@ import {
   pendingCalls,
   type ToolResult,
   toolResults,
-} from "../transcript/tool-results.ts";
+} from "../transcript/content.ts";
+import type { Edit, Handle, Stage } from "../transcript/edit.ts";
+import type { Transcript } from "../transcript/message.ts";
+import type { ToolPart } from "../transcript/part.ts";
 import { clipInput, replaceCall } from "./shrink.ts";
 
 /** Cuts tool results and their inputs by age, in three tiers: the newest results stay whole, older ones keep less. */

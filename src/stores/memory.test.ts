@@ -1,7 +1,9 @@
 import { describe, it } from "vitest";
-import { journalContract } from "../testing/contracts/journal-contract.ts";
-import { recordStoreContract } from "../testing/contracts/record-store-contract.ts";
-import { spillStoreContract } from "../testing/contracts/spill-store-contract.ts";
+import {
+  journalContract,
+  recordStoreContract,
+  spillStoreContract,
+} from "../testing/contracts/store-contracts.ts";
 import { createMemoryJournal, createMemoryRecordStore, createMemorySpillStore } from "./memory.ts";
 
 const place = <Store>(store: Store) => ({ open: () => store });

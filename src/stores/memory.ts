@@ -1,7 +1,7 @@
 import type { RecordFound, RecordState, RecordStore } from "../fork/life/record-store.ts";
 import type { Journal } from "../session/journal.ts";
+import { toJson } from "../text/json.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
-import { toJson } from "./store-failure.ts";
 
 /**
  * This room has the drivers of four ports: `SpillStore` (long outputs), `Journal` (the log of a session), `RecordStore`

@@ -1,4 +1,4 @@
-import type { Clock } from "../compaction/ports/clock.ts";
+import type { Clock } from "../compaction/ports/summarizer.ts";
 
 /** The system clock. A sleep keeps the process alive until it is over or aborted, unless nobody waits for what it bounds. */
 export function createSystemClock(): Clock {

@@ -9,10 +9,11 @@ import {
   text,
   throwProblems,
 } from "../text/check.ts";
+import { outcomeText } from "../transcript/content.ts";
 import { applyEdits, type Edit, runStages, type Stage } from "../transcript/edit.ts";
 import type { Fault, Format } from "../transcript/format.ts";
 import { project, type Transcript } from "../transcript/message.ts";
-import { COMPACTION_QUESTION, outcomeText, type Part } from "../transcript/part.ts";
+import { COMPACTION_QUESTION, type Part } from "../transcript/part.ts";
 
 /** What one law of the format contract says about one wire. Throws when the law is broken. */
 export interface FormatLaw {

@@ -66,6 +66,8 @@ export const NO_OPTIONS: Readonly<Record<never, never>> = Object.freeze({});
  * A check of options that throws one error with every problem. Options that can be used cost a look at each key and
  * nothing else, since functions that are called in loops check theirs, too.
  */
+// Marked like all that make a rule or a check, so that what nobody uses is left out of a bundle.
+/* @__NO_SIDE_EFFECTS__ */
 export function optionsCheck(shape: Shape, path: readonly string[] = []): (options: unknown) => void {
   const requiredKeys = Object.keys(shape).filter((key) => shape[key]?.isRequired);
   return (options) => {
@@ -111,6 +113,7 @@ export function readOptions<Options extends object>(
 }
 
 /** A rule from a sentence and a test. */
+/* @__NO_SIDE_EFFECTS__ */
 export function rule(expects: string, allows: (value: unknown) => boolean): Rule {
   return {
     expects,
@@ -140,11 +143,13 @@ export const flag: Rule = rule("true or false", (value) => typeof value === "boo
 export const callback: Rule = rule("a function", (value) => typeof value === "function");
 
 /** The same rule for a key that must be given. */
+/* @__NO_SIDE_EFFECTS__ */
 export function required(rule: Rule): Rule {
   return { ...rule, isRequired: true };
 }
 
 /** An object with these functions, as a port is; it may have more. */
+/* @__NO_SIDE_EFFECTS__ */
 export function methods(...names: readonly string[]): Rule {
   return rule(`an object with the functions ${names.join(" and ")}`, (value) =>
     names.every((name) => isObject(value) && typeof value[name] === "function"),
@@ -152,6 +157,7 @@ export function methods(...names: readonly string[]): Rule {
 }
 
 /** One of these words. */
+/* @__NO_SIDE_EFFECTS__ */
 export function oneOf(...words: readonly string[]): Rule {
   return rule(
     words.map((word) => JSON.stringify(word)).join(" or "),
@@ -160,11 +166,13 @@ export function oneOf(...words: readonly string[]): Rule {
 }
 
 /** A number of at least `least`; `Infinity` too, which means that nothing is cut. */
+/* @__NO_SIDE_EFFECTS__ */
 export function limitFrom(least: number): Rule {
   return rule(`a number of ${least} or more`, (value) => typeof value === "number" && value >= least);
 }
 
 /** A finite number of at least `least`. */
+/* @__NO_SIDE_EFFECTS__ */
 export function numberFrom(least: number): Rule {
   return rule(
     `a number of ${least} or more`,
@@ -173,11 +181,13 @@ export function numberFrom(least: number): Rule {
 }
 
 /** A finite number greater than `bound`. */
+/* @__NO_SIDE_EFFECTS__ */
 export function numberAbove(bound: number): Rule {
   return rule(`a number above ${bound}`, (value) => Number.isFinite(value) && (value as number) > bound);
 }
 
 /** A whole number of at least `least`. */
+/* @__NO_SIDE_EFFECTS__ */
 export function wholeFrom(least: number): Rule {
   return rule(
     `a whole number of ${least} or more`,
@@ -186,11 +196,13 @@ export function wholeFrom(least: number): Rule {
 }
 
 /** An object with these keys and no others. */
+/* @__NO_SIDE_EFFECTS__ */
 export function objectOf(shape: Shape): Rule {
   return { expects: "an object", find: (value, path) => check(shape, value, path) };
 }
 
 /** A list whose items all keep the rule. */
+/* @__NO_SIDE_EFFECTS__ */
 export function listOf(item: Rule): Rule {
   return {
     expects: `a list, each item ${item.expects}`,
@@ -202,6 +214,7 @@ export function listOf(item: Rule): Rule {
 }
 
 /** An object used as a map: every key keeps the pattern, every value the rule. */
+/* @__NO_SIDE_EFFECTS__ */
 export function recordOf(key: { readonly expects: string; readonly pattern: RegExp }, item: Rule): Rule {
   return {
     expects: `an object by ${key.expects}`,
@@ -218,6 +231,7 @@ export function recordOf(key: { readonly expects: string; readonly pattern: RegE
 }
 
 /** The first rule or the second; where both refuse, the problems are those of the rule that fits the kind of the value. */
+/* @__NO_SIDE_EFFECTS__ */
 export function either(first: Rule, second: Rule): Rule {
   const expects = `${first.expects}, or ${second.expects}`;
   return {

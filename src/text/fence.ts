@@ -143,23 +143,41 @@ function createTagFinder(tags: readonly string[]): (text: string, bracketIndex: 
 
 /** Words that stand in angle brackets in the chat templates of models; `/` may stand before them. */
 const ANGLE_TOKENS = [
-  ...["s", "bos", "eos", "sop", "eop", "unk", "EOT", "PRE", "SUF", "MID", "escape", "end_of_utterance"],
-  ...["(?:start|end)_of_(?:turn|image|audio)", "(?:start|end)_function_(?:call|response|declaration)"],
-  ...["extra_id_\\d+", "reserved_\\d+", "SPECIAL_\\d+", "ctrl\\d+", "unused\\d+", "role", "think"],
+  ...["s", "bos", "eos", "sop", "eop", "eom", "unk", "pad", "sep", "EOT", "PRE", "SUF", "MID", "PAD", "UNK"],
+  ...["CLS", "SEP", "escape", "(?:start|end|begin(?:ning)?)_(?:of|function)_\\w+", "(?:im|turn)_\\w+"],
+  ...[
+    "extra_id_\\d+",
+    "reserved_\\d+",
+    "SPECIAL_\\d+",
+    "ctrl\\d+",
+    "unused\\d+",
+    "mask:\\d",
+    "role",
+    "think",
+  ],
   ...["tool_calls?", "tool_response", "TOOLCALL", "TOOL_RESPONSE", "AVAILABLE_TOOLS", "function_calls?"],
   ...["_(?:user|bot|system|end|start)", "longcat_\\w+", "seed:\\w+", "minimax:\\w+", "arg_(?:key|value)"],
-  ...["fim_(?:prefix|suffix|middle|pad)", "file_sep", "repo_name", "bot", "human"],
+  ...[
+    "fim[_-](?:prefix|suffix|middle|pad)",
+    "file_sep",
+    "repo_name",
+    "bot",
+    "human",
+    "用户",
+    "\\w+_(?:TOKEN|CONTEXT)",
+  ],
 ];
 
 /** The same in square brackets. */
 const SQUARE_TOKENS = [
   ...["INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS", "TOOL_CONTENT", "ARGS"],
   ...["CALL_ID", "THINK", "MODEL_SETTINGS", "BEGIN_AUDIO", "AUDIO", "IMG", "IMG_BREAK", "IMG_END"],
-  ...["PREFIX", "MIDDLE", "SUFFIX", "BOS", "EOS", "gMASK", "sMASK", "control_\\d+"],
+  ...["PREFIX", "MIDDLE", "SUFFIX", "[BE]O[ST]", "gMASK", "sMASK", "control_\\d+", "unused\\d+"],
+  ...["UNUSED_TOKEN_\\d+", "PAD", "SEP", "CLS", "USER", "BOT"],
 ];
 
 const TEMPLATE_TOKEN = new RegExp(
-  `^(?:<\\|[^\\s|>]{1,64}\\|?>|<\\w{1,32}\\|>|<\\/?SYS>>|<\\/?(?:${ANGLE_TOKENS.join("|")})>|\\[\\/?(?:${SQUARE_TOKENS.join("|")})\\]|\\[\\|\\w{1,32}\\|\\]|\\[e~$)`,
+  `^(?:<\\/?\\|[^\\s|>]{1,64}(?:\\|?>|\\|\\w)|<\\w{1,32}\\|>|<\\/?SYS>>|<\\/?(?:${ANGLE_TOKENS.join("|")})>|\\[\\/?(?:${SQUARE_TOKENS.join("|")})\\]|\\[\\|\\w{1,32}\\|\\]|\\[e~$)`,
 );
 const LONGEST_TOKEN_CHARS = 68;
 const MINIMAX_TOKEN = /\]~(?=!?b[[\]])/g;

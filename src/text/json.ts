@@ -150,3 +150,75 @@ export function hashText(text: string): number {
   }
   return hash >>> 0;
 }
+
+/** A map that drops the least recently used entry: the plugin runs for weeks, and most sessions are never deleted. */
+interface LruMap<Key, Value> {
+  /** Counts as a use. */
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): void;
+  delete(key: Key): void;
+  /** The one that was not used for longest first. */
+  keys(): readonly Key[];
+}
+
+/** An empty map that holds so many entries at the most. */
+export function createLruMap<Key, Value>(maxEntries: number): LruMap<Key, Value> {
+  const entries = new Map<Key, Value>();
+  const put = (key: Key, value: Value): void => {
+    entries.delete(key);
+    entries.set(key, value);
+  };
+  return {
+    get(key) {
+      const value = entries.get(key);
+      if (value !== undefined) put(key, value);
+      return value;
+    },
+    set(key, value) {
+      put(key, value);
+      if (entries.size <= maxEntries) return;
+      for (const oldest of entries.keys()) {
+        entries.delete(oldest);
+        return;
+      }
+    },
+    delete: (key) => void entries.delete(key),
+    keys: () => [...entries.keys()],
+  };
+}
+
+/** A failed system call as a value, with the code of the system or of the store. */
+export interface StoreFailure {
+  readonly status: "failed";
+  readonly code: string;
+  readonly reason: string;
+}
+
+/** Converts a thrown value into a failure. */
+export function failureOf(error: unknown): StoreFailure {
+  const reason = error instanceof Error ? error.message : "not an error object";
+  return { status: "failed", code: codeOf(error) ?? "UNKNOWN", reason };
+}
+
+/** The code of a thrown error, such as ENOENT. */
+export function codeOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/** An error with a code, for `failureOf` to convert. */
+export function errorWithCode(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+/** The value as JSON, or a failure if it cannot be written as JSON. */
+export function toJson(value: unknown): string | StoreFailure {
+  try {
+    const json: string | undefined = JSON.stringify(value);
+    if (json !== undefined) return json;
+    return { status: "failed", code: "NOT_JSON", reason: `JSON has no text for ${typeof value}` };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "the value refused";
+    return { status: "failed", code: "NOT_JSON", reason };
+  }
+}

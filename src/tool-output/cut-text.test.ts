@@ -133,7 +133,21 @@ describe("cutText", () => {
       name: "cuts by characters only the head when lines left the head only",
       text: "aaaa\nbbbb\ncccc\n",
       limits: { maxLines: 2, maxChars: 6 },
-      kept: "aaaa\nb|",
+      kept: "aaaa\n|",
+      by: "chars",
+    },
+    {
+      name: "ends with a whole line and begins with one again",
+      text: "1033\n1034\n1035\n1036\n1037\n14918\n14919\n",
+      limits: { maxBytes: 22 },
+      kept: "1033\n1034\n|14919\n",
+      by: "bytes",
+    },
+    {
+      name: "cuts a long line inside rather than lose half of an end",
+      text: `a\n${"b".repeat(60)}\nc\n`,
+      limits: { maxChars: 40 },
+      kept: `a\n${"b".repeat(17)}|${"b".repeat(16)}\nc\n`,
       by: "chars",
     },
     {
@@ -185,9 +199,9 @@ describe("cutText", () => {
           if (max > 0) expect(shown[unit]).toBeLessThanOrEqual(max);
           expect(shown[unit]).toBeLessThanOrEqual(size[unit]);
         }
-        // One end may miss a character that does not fit, a line break pair or a joiner.
-        if (chosen.by === "chars") expect(shown.chars).toBeGreaterThanOrEqual(resolved.maxChars - 8);
-        if (chosen.by === "bytes") expect(shown.bytes).toBeGreaterThanOrEqual(resolved.maxBytes - 24);
+        // One end may miss half a line, a character that does not fit, a line break pair or a joiner.
+        if (chosen.by === "chars") expect(shown.chars).toBeGreaterThanOrEqual(resolved.maxChars / 2 - 16);
+        if (chosen.by === "bytes") expect(shown.bytes).toBeGreaterThanOrEqual(resolved.maxBytes / 8 - 24);
         if (chosen.by === "lines") expect(shown.lines).toBe(resolved.maxLines);
         const [head, tail] = [text.slice(0, chosen.headEnd), text.slice(chosen.tailStart)];
         expect(normalizeText(`${head}\n`)).toBe(`${head}\n`);

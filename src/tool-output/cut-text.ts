@@ -1,4 +1,3 @@
-import { formatBytes, plural } from "../text/display.ts";
 import {
   EMOJI_STYLE,
   KEYCAP,
@@ -7,22 +6,15 @@ import {
   TEXT_STYLE,
   ZERO_WIDTH_JOINER,
 } from "../text/normalize.ts";
-import { headCut, tailCut } from "../text/truncate.ts";
+import { formatBytes, headCut, plural, tailCut } from "../text/truncate.ts";
 import { addSizes, type TextSize, type ToolOutputLimits, type TruncateMode, textSize } from "./limits.ts";
-import {
-  type BinaryPiece,
-  type BlockPiece,
-  isTextBlock,
-  type TextBlock,
-  type ToolContentBlock,
-} from "./read-blocks.ts";
 import type { SpillFailure, SpillRef } from "./spill.ts";
 
 /** The limit that decided how much stays. */
 type CutBy = "lines" | "chars" | "bytes" | "none";
 
 /** Which parts of a text stay: everything before `headEnd` and everything from `tailStart` on. */
-interface TextCut {
+export interface TextCut {
   readonly headEnd: number;
   readonly tailStart: number;
   /** The last limit that removed something; `none` keeps the whole text. */
@@ -47,13 +39,9 @@ interface CutRequest {
 /** The size of what stays; a line of which both ends stay counts once. */
 export function shownSize(text: string, { headEnd, tailStart }: TextCut): TextSize {
   const shown = addSizes(textSize(text.slice(0, headEnd)), textSize(text.slice(tailStart)));
-  return isWithinOneLine(text, headEnd, tailStart) ? { ...shown, lines: shown.lines - 1 } : shown;
-}
-
-function isWithinOneLine(text: string, headEnd: number, tailStart: number): boolean {
-  if (headEnd === 0 || tailStart === text.length || text[headEnd - 1] === "\n") return false;
-  const lineBreak = text.indexOf("\n", headEnd);
-  return lineBreak < 0 || lineBreak >= tailStart;
+  const isWithinOneLine =
+    tailStart < text.length && isInsideLine(text, headEnd) && !text.slice(headEnd, tailStart).includes("\n");
+  return isWithinOneLine ? { ...shown, lines: shown.lines - 1 } : shown;
 }
 
 /** Below this a limit is too small to be shared between the two ends. */
@@ -102,21 +90,51 @@ function cutUnits(text: string, { cut, size, mode, unit, limit }: UnitCutRequest
   if (limit === 0 || keptUnits <= limit) return cut;
 
   const headBudget = shareOfHead(limit, mode);
-  const first = walkForward(text, { unit, budget: headBudget, end: cut.headEnd });
+  const first = walk(text, { unit, budget: headBudget, from: "start", end: cut.headEnd });
   const tailBudget = headBudget === limit ? 0 : limit - first.used;
-  const tail = walkBackward(text, { unit, budget: tailBudget, end: cut.by === "none" ? 0 : cut.tailStart });
+  const tailEnd = cut.by === "none" ? 0 : cut.tailStart;
+  const tail = walk(text, { unit, budget: tailBudget, from: "end", end: tailEnd });
   // What one end leaves unused, because it is short or its next character does not fit, goes to the other.
-  const head = walkForward(text, { unit, budget: limit - tail.used, end: cut.headEnd });
+  const head = walk(text, { unit, budget: limit - tail.used, from: "start", end: cut.headEnd });
   return {
-    headEnd: avoidSplitEmojiAtEnd(text, head.index),
-    tailStart: avoidSplitEmojiAtStart(text, tail.index),
+    headEnd: avoidSplitEmojiAtEnd(text, wholeLinesBefore(text, head.index)),
+    tailStart: avoidSplitEmojiAtStart(text, wholeLinesFrom(text, tail.index)),
     by: unit,
   };
+}
+
+// Half a line reads as another value, "4918" for "14918": what stays are whole lines.
+function wholeLinesBefore(text: string, end: number): number {
+  const lineStart = text.lastIndexOf("\n", end - 1) + 1;
+  return isInsideLine(text, end) ? end - unitsToDrop(end - lineStart, end) : end;
+}
+
+function wholeLinesFrom(text: string, start: number): number {
+  const nextLine = text.indexOf("\n", start - 1) + 1 || Number.POSITIVE_INFINITY;
+  return start + unitsToDrop(nextLine - start, text.length - start);
+}
+
+/** The broken line; of a long one as much as the mark takes that says that it is broken. */
+function unitsToDrop(ofLine: number, units: number): number {
+  return ofLine <= Math.min(MAX_DROPPED_UNITS, units / 2) ? ofLine : Math.min(3, units >> 4);
+}
+
+const MAX_DROPPED_UNITS = 1_000;
+
+/** True where a cut leaves a part of a line. */
+export function isInsideLine(text: string, index: number): boolean {
+  return (
+    index > 0 &&
+    index < text.length &&
+    text[index - 1] !== "\n" &&
+    !/^\r?\n/.test(text.slice(index, index + 2))
+  );
 }
 
 interface Walk {
   readonly unit: Unit;
   readonly budget: number;
+  readonly from: "start" | "end";
   /** Where the part ends that may be kept at all. */
   readonly end: number;
 }
@@ -126,29 +144,18 @@ interface Walked {
   readonly used: number;
 }
 
-function walkForward(text: string, { unit, budget, end }: Walk): Walked {
-  let index = 0;
+function walk(text: string, { unit, budget, from, end }: Walk): Walked {
+  const isBack = from === "end";
+  let index = isBack ? text.length : 0;
   let used = 0;
-  while (index < end) {
-    const codePoint = text.codePointAt(index) ?? 0;
+  while (isBack ? index > end : index < end) {
+    let at = isBack ? index - 1 : index;
+    if (isBack && (text.charCodeAt(at) & 0xfc00) === 0xdc00) at -= 1;
+    const codePoint = text.codePointAt(at) ?? 0;
     const cost = unit === "chars" ? 1 : utf8Length(codePoint);
     if (used + cost > budget) break;
     used += cost;
-    index += codePoint > 0xffff ? 2 : 1;
-  }
-  return { index, used };
-}
-
-function walkBackward(text: string, { unit, budget, end }: Walk): Walked {
-  let index = text.length;
-  let used = 0;
-  while (index > end) {
-    const isTrail = (text.charCodeAt(index - 1) & 0xfc00) === 0xdc00;
-    const start = index - (isTrail ? 2 : 1);
-    const cost = unit === "chars" ? 1 : utf8Length(text.codePointAt(start) ?? 0);
-    if (used + cost > budget) break;
-    used += cost;
-    index = start;
+    index = isBack ? at : at + (codePoint > 0xffff ? 2 : 1);
   }
   return { index, used };
 }
@@ -204,108 +211,6 @@ export function outputStats(shown: TextSize, total: TextSize): ToolOutputStats {
   return { lines: tally("lines"), chars: tally("chars"), bytes: tally("bytes") };
 }
 
-/** Puts the blocks together again around what stays of the text; other blocks keep their place, and text its side of them. */
-export function composeBlocks<Block extends ToolContentBlock>(
-  request: Composition<Block>,
-): readonly (Block | TextBlock)[] {
-  const slots = slotsOf(request);
-  const markerIndex = slots.findIndex((slot) => slot.type === "run" && request.cut.headEnd <= slot.endIndex);
-  const texts = slots.map((slot, index) =>
-    slot.type === "run" ? keptText(slot, { ...request, mayHoldMarker: index === markerIndex }) : "",
-  );
-  const anywhere = slots.findIndex((slot) => slot.type === "run");
-  const firstShown = texts.findIndex((text) => text !== "");
-  const first = firstShown < 0 ? anywhere : firstShown;
-  const last = firstShown < 0 ? anywhere : texts.findLastIndex((text) => text !== "");
-
-  return slots.flatMap((slot, index): readonly (Block | TextBlock)[] => {
-    if (slot.type === "other") return [slot.block];
-    if (slot.type === "notice") return [{ type: "text", text: slot.text }];
-    const before = index === first ? request.before : "";
-    const after = index === last ? request.after : "";
-    const text = withNotices({ before, text: texts[index] ?? "", after });
-    if (text === "" && request.cut.by !== "none") return [];
-    const block = isTextBlock(slot.block) ? slot.block : ({ type: "text" } as const);
-    return [{ ...block, text: request.cut.by === "none" ? text : copyOf(text) }];
-  });
-}
-
-interface Composition<Block> {
-  readonly pieces: readonly BlockPiece<Block>[];
-  /** The joined text of the pieces. */
-  readonly text: string;
-  readonly cut: TextCut;
-  readonly stats: ToolOutputStats;
-  /** A line before the text, or nothing. */
-  readonly before: string;
-  /** The lines after the text, or nothing. */
-  readonly after: string;
-  /** The line in the place of a piece that is not text. */
-  readonly noticeOf: (piece: BinaryPiece<Block>) => string;
-}
-
-type Slot<Block> = { readonly type: "other"; readonly block: Block } | Notice | Run<Block>;
-
-interface Notice {
-  readonly type: "notice";
-  readonly text: string;
-}
-
-/** Neighbouring text blocks become one, so that a host which joins blocks cannot join the last line of one to the first of the next. */
-interface Run<Block> {
-  readonly type: "run";
-  readonly block: Block;
-  readonly startIndex: number;
-  readonly endIndex: number;
-}
-
-function slotsOf<Block>({ pieces, cut, noticeOf }: Composition<Block>): readonly Slot<Block>[] {
-  const slots: Slot<Block>[] = [];
-  for (const piece of pieces) {
-    const previous = slots.at(-1);
-    if (piece.type === "other") slots.push(piece);
-    else if (piece.type === "binary") slots.push({ type: "notice", text: noticeOf(piece) });
-    else if (previous?.type === "run" && cut.by !== "none") {
-      slots[slots.length - 1] = { ...previous, endIndex: piece.endIndex };
-    } else {
-      slots.push({ type: "run", block: piece.block, startIndex: piece.startIndex, endIndex: piece.endIndex });
-    }
-  }
-  return slots;
-}
-
-function keptText<Block>(
-  { startIndex, endIndex }: Run<Block>,
-  { text, cut, stats, mayHoldMarker }: Composition<Block> & { readonly mayHoldMarker: boolean },
-): string {
-  if (cut.by === "none") return text.slice(startIndex, endIndex);
-  const head = text.slice(startIndex, Math.max(startIndex, Math.min(endIndex, cut.headEnd)));
-  const tail = text.slice(Math.min(endIndex, Math.max(startIndex, cut.tailStart)), endIndex);
-  // Where no end of the text is shown, the notice behind the head says what is missing.
-  const hasMarker = mayHoldMarker && cut.tailStart < text.length;
-  if (!hasMarker) return head + tail;
-  return joinLines([head, omissionMarker(stats), tail]);
-}
-
-function withNotices({ before, text, after }: { before: string; text: string; after: string }): string {
-  const content = joinLines([before, text]);
-  if (after === "") return content;
-  return content === "" ? after : `${joinLines([content, "\n"])}${after}`;
-}
-
-function joinLines(texts: readonly string[]): string {
-  return texts.filter((text) => text !== "").reduce((joined, text) => endLine(joined) + text, "");
-}
-
-function endLine(text: string): string {
-  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
-}
-
-/** A real copy: JavaScript engines keep the whole string alive while a slice of it is in use. */
-function copyOf(text: string): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(text));
-}
-
 /** The lines after a cut output: how much is shown, and where the whole of it is. */
 export function cutNotice({ by, stats, removed, spill, recallTool }: CutNotice): string {
   const { lines, bytes, chars } = stats;
@@ -351,7 +256,7 @@ export function notSavedNotice({ code }: SpillFailure): string {
 }
 
 /** The line in the place of what was left out. */
-function omissionMarker({ lines, chars }: ToolOutputStats): string {
+export function omissionMarker({ lines, chars }: ToolOutputStats): string {
   const omittedChars = plural(chars.omitted, "char");
   return lines.omitted === 0
     ? `[... ${omittedChars} omitted ...]`

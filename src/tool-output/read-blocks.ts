@@ -5,8 +5,8 @@ import {
   type RemovedCounts,
   toWellFormed,
 } from "../text/normalize.ts";
-import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { headCut } from "../text/truncate.ts";
+import { isInsideLine, omissionMarker, type TextCut, type ToolOutputStats } from "./cut-text.ts";
 import { addSizes, measureText, NO_SIZE, type TextSize, textSize } from "./limits.ts";
 
 /** Reads the text of an output's blocks: cleaned, measured, and each piece with its position in the joined text. */
@@ -32,17 +32,24 @@ export function readToolText<Block extends ToolContentBlock>(
     if (cleaned.text !== "") last = cleaned.text;
     return { type: "text", block, raw, text: cleaned.text, startIndex, endIndex };
   });
-  return { pieces, size, removed: removed.length === 0 ? undefined : removed.reduce(addRemovedCounts) };
+  return {
+    blocks,
+    pieces,
+    size,
+    removed: removed.length === 0 ? undefined : removed.reduce(addRemovedCounts),
+  };
 }
 
 /** What is done to a text before it is counted. */
 interface Cleaning {
   readonly normalize?: "on" | "off";
   readonly binary?: "notice" | "text";
-  readonly redact?: RedactOptions;
+  readonly redact?: ((text: string) => string) | undefined;
 }
 
 export interface ToolText<Block> {
+  /** What was given. */
+  readonly blocks: readonly Block[];
   readonly pieces: readonly BlockPiece<Block>[];
   /** The size of the joined text. */
   readonly size: TextSize;
@@ -136,7 +143,7 @@ function cleanRawText(raw: string | Uint8Array, { normalize = "on", redact }: Cl
   const measured = measureText(wellFormed);
   const needsNormalizing = normalize === "on" && !(measured.isNormal && wellFormed === text);
   const normalized = needsNormalizing ? normalizeByLines(text) : { text: wellFormed };
-  const cleaned = redact === undefined ? normalized.text : redactSecrets(normalized.text, redact);
+  const cleaned = redact?.(normalized.text) ?? normalized.text;
   return { ...normalized, text: cleaned, size: cleaned === wellFormed ? measured.size : textSize(cleaned) };
 }
 
@@ -215,3 +222,106 @@ const SIGNATURES: readonly (readonly [type: string, signature: readonly number[]
   ["UTF-16 text", [0xff, 0xfe]],
   ["UTF-16 text", [0xfe, 0xff]],
 ];
+
+/** Puts the blocks together again around what stays of the text; other blocks keep their place, and text its side of them. */
+export function composeBlocks<Block extends ToolContentBlock>(
+  request: Composition<Block>,
+): readonly (Block | TextBlock)[] {
+  const slots = slotsOf(request);
+  const markerIndex = slots.findIndex((slot) => slot.type === "run" && request.cut.headEnd <= slot.endIndex);
+  const texts = slots.map((slot, index) =>
+    slot.type === "run" ? keptText(slot, { ...request, mayHoldMarker: index === markerIndex }) : "",
+  );
+  const shown = texts.flatMap((text, index) => (text === "" ? [] : [index]));
+  const anywhere = slots.findIndex((slot) => slot.type === "run");
+  const first = shown[0] ?? anywhere;
+  const last = shown.at(-1) ?? anywhere;
+
+  return slots.flatMap((slot, index): readonly (Block | TextBlock)[] => {
+    if (slot.type === "other") return [slot.block];
+    const before = index === first ? request.before : "";
+    const after = index === last ? request.after : "";
+    const text = withNotices({ before, text: texts[index] ?? "", after });
+    if (text === "" && request.cut.by !== "none") return [];
+    const block = isTextBlock(slot.block) ? slot.block : ({ type: "text" } as const);
+    return [{ ...block, text: request.cut.by === "none" ? text : copyOf(text) }];
+  });
+}
+
+interface Composition<Block> {
+  readonly pieces: readonly BlockPiece<Block>[];
+  /** The joined text of the pieces. */
+  readonly text: string;
+  readonly cut: TextCut;
+  readonly stats: ToolOutputStats;
+  /** A line before the text, or nothing. */
+  readonly before: string;
+  /** The lines after the text, or nothing. */
+  readonly after: string;
+  /** The line in the place of a piece that is not text. */
+  readonly noticeOf: (piece: BinaryPiece<Block>) => string;
+}
+
+type Slot<Block> = { readonly type: "other"; readonly block: Block | TextBlock } | Run<Block>;
+
+/** Neighbouring text blocks become one, so that a host which joins blocks cannot join the last line of one to the first of the next. */
+interface Run<Block> {
+  readonly type: "run";
+  readonly block: Block;
+  readonly startIndex: number;
+  readonly endIndex: number;
+}
+
+function slotsOf<Block>({ pieces, cut, noticeOf }: Composition<Block>): readonly Slot<Block>[] {
+  const slots: Slot<Block>[] = [];
+  for (const piece of pieces) {
+    const previous = slots.at(-1);
+    if (piece.type === "other") slots.push(piece);
+    else if (piece.type === "binary")
+      slots.push({ type: "other", block: { type: "text", text: noticeOf(piece) } });
+    else if (previous?.type === "run" && cut.by !== "none") {
+      slots[slots.length - 1] = { ...previous, endIndex: piece.endIndex };
+    } else {
+      slots.push({ type: "run", block: piece.block, startIndex: piece.startIndex, endIndex: piece.endIndex });
+    }
+  }
+  return slots;
+}
+
+function keptText<Block>(
+  { startIndex, endIndex }: Run<Block>,
+  { text, cut, stats, mayHoldMarker }: Composition<Block> & { readonly mayHoldMarker: boolean },
+): string {
+  if (cut.by === "none") return text.slice(startIndex, endIndex);
+  const { headEnd, tailStart } = cut;
+  const within = (index: number): number => Math.min(endIndex, Math.max(startIndex, index));
+  const markAt = (index: number): string =>
+    within(index) === index && isInsideLine(text, index) ? LINE_CUT : "";
+  const head = text.slice(startIndex, within(headEnd)) + markAt(headEnd);
+  const tail = markAt(tailStart) + text.slice(within(tailStart), endIndex);
+  // Where no end of the text is shown, the notice behind the head says what is missing.
+  const hasMarker = mayHoldMarker && tailStart < text.length;
+  if (!hasMarker) return head + tail;
+  return joinLines([head, omissionMarker(stats), tail]);
+}
+
+function withNotices({ before, text, after }: { before: string; text: string; after: string }): string {
+  const content = joinLines([before, text]);
+  return joinLines([content, content && after && `\n${after}`]) || after;
+}
+
+function joinLines(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").reduce((joined, text) => endLine(joined) + text, "");
+}
+
+function endLine(text: string): string {
+  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
+}
+
+/** Stands where a line is cut inside. */
+const LINE_CUT = "…";
+
+/** A real copy: JavaScript engines keep the whole string alive while a slice of it is in use. */
+function copyOf(text: string): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(text));
+}

@@ -2,8 +2,11 @@
 export interface SpillStore {
   /** Resolves once the content is safe; the same content gives the same handle. */
   put(content: string | Uint8Array): Promise<SpillRef | SpillFailure>;
-  /** The stored text (bytes decoded as UTF-8 with replacement), or undefined when there is none under this handle. */
-  get(handle: string): Promise<string | undefined>;
+  /**
+   * The stored text (bytes decoded as UTF-8 with replacement), or undefined when there is none under this handle. A store
+   * that cannot tell now, or has only a damaged copy, gives a failure: that is never told as if nothing were there.
+   */
+  get(handle: string): Promise<string | SpillFailure | undefined>;
 }
 
 export interface SpillRef {

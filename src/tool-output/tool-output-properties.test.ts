@@ -58,10 +58,11 @@ function textsOf(blocks: readonly ToolContentBlock[]): readonly string[] {
   return blocks.flatMap((block) => (block.type === "text" && "text" in block ? [block.text] : []));
 }
 
-/** Line breaks before a marker or a notice may be ours or the text's own. */
-function withoutOurBreaks(part: string): readonly string[] {
+/** Line breaks before a marker or a notice may be ours or the text's own, and so may marks of a line that is cut inside. */
+function withoutOurs(part: string): readonly string[] {
   const shorter = part.endsWith("\n") ? part.slice(0, -1) : part;
-  return [part, shorter, shorter.endsWith("\n") ? shorter.slice(0, -1) : shorter];
+  const ends = [part, shorter, shorter.endsWith("\n") ? shorter.slice(0, -1) : shorter];
+  return ends.flatMap((end) => [end, end.replace(/…$/, ""), end.replace(/^…/, "")]);
 }
 
 describe("truncateToolContent, for any blocks, limits and store", () => {
@@ -136,8 +137,8 @@ describe("truncateToolContent, for any blocks, limits and store", () => {
         const at = content.indexOf(marker);
         const before = at < 0 ? content : content.slice(0, at);
         const after = at < 0 ? "" : content.slice(at + marker.length);
-        const isExact = withoutOurBreaks(before).some((head) =>
-          withoutOurBreaks(after).some(
+        const isExact = withoutOurs(before).some((head) =>
+          withoutOurs(after).some(
             (tail) =>
               text.startsWith(head) &&
               text.endsWith(tail) &&
@@ -148,6 +149,59 @@ describe("truncateToolContent, for any blocks, limits and store", () => {
         expect(isExact).toBe(true);
       }),
       { numRuns: runs(2_000) },
+    );
+  });
+});
+
+describe("an output of lines", () => {
+  const aLine = fc.oneof(
+    { arbitrary: fc.nat({ max: 99_999 }).map(String), weight: 8 },
+    { arbitrary: fc.string({ unit: fc.constantFrom("a", "漢", "😀", " "), maxLength: 400 }), weight: 1 },
+  );
+  const someLines = fc.array(aLine, { minLength: 1, maxLength: 300 });
+  const limits = fc.record({
+    maxLines: fc.constantFrom(0, 40),
+    maxChars: fc.oneof(fc.constant(0), fc.integer({ min: 16, max: 900 })),
+    maxBytes: fc.oneof(fc.constant(0), fc.integer({ min: 16, max: 900 })),
+    truncateMode: fc.constantFrom("head" as const, "head_tail" as const),
+  });
+  /** What is shown before what was left out, and behind it. */
+  const endsOf = (shown: string) => {
+    const [content = ""] = shown.split("\n[Output ");
+    const [head = "", tail = ""] = content.split(/^\[\.\.\. .* omitted \.\.\.\]\n/m);
+    return { head: head.replace(/\n$/, "").split("\n"), tail: tail.split("\n") };
+  };
+
+  it("shows whole lines of it, or says of a line that it is cut", async () => {
+    await fc.assert(
+      fc.asyncProperty(someLines, fc.constantFrom("\n", "\r\n"), limits, async (lines, lineBreak, raw) => {
+        const text = normalizeText(lines.join(lineBreak));
+        const result = await truncateToolContent([{ type: "text", text }], raw, stored);
+        if (!result.truncated) return;
+        const known = new Set([...text.split("\n"), ...text.split("\r\n"), ""]);
+        const { head, tail } = endsOf(textsOf(result.blocks)[0] ?? "");
+        for (const [at, line] of head.entries())
+          if (!known.has(line)) expect([at, line.at(-1)]).toEqual([head.length - 1, "…"]);
+        for (const [at, line] of tail.entries())
+          if (!known.has(line)) expect([at, line[0]]).toEqual([0, "…"]);
+      }),
+      { numRuns: runs(1_000) },
+    );
+  });
+
+  it("that are short is never cut inside a line", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 90_000, max: 99_000 }),
+        fc.integer({ min: 30, max: 4_000 }),
+        async (first, maxBytes) => {
+          const text = Array.from({ length: 900 }, (_, at) => `${first + at}\n`).join("");
+          const result = await truncateToolContent([{ type: "text", text }], { maxBytes }, stored);
+          expect(textsOf(result.blocks)[0]).not.toContain("…");
+          expect(result.stats.bytes.shown).toBeGreaterThan(maxBytes - 12);
+        },
+      ),
+      { numRuns: runs(200) },
     );
   });
 });

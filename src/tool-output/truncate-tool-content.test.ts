@@ -105,13 +105,13 @@ describe("the limits", () => {
     expect(shown.startsWith(lineOf(1))).toBe(true);
     expect(shown).toContain(lineOf(3_000));
     expect(shown.match(/^\[\.\.\. .* omitted \.\.\.\]$/gm)).toEqual([
-      "[... 2146 lines (128800 chars) omitted ...]",
+      "[... 2148 lines (128880 chars) omitted ...]",
     ]);
     expect(result.by).toBe("bytes");
     expect(result.stats).toEqual({
-      lines: { shown: 854, omitted: 2_146, total: 3_000 },
-      chars: { shown: 51_200, omitted: 128_800, total: 180_000 },
-      bytes: { shown: 51_200, omitted: 128_800, total: 180_000 },
+      lines: { shown: 852, omitted: 2_148, total: 3_000 },
+      chars: { shown: 51_120, omitted: 128_880, total: 180_000 },
+      bytes: { shown: 51_120, omitted: 128_880, total: 180_000 },
     });
   });
 
@@ -156,8 +156,8 @@ describe("the limits", () => {
     const [shown = ""] = texts(result);
     expect(shown.startsWith("start漢")).toBe(true);
     expect(shown).toMatch(/漢end\n\n\[Output truncated by bytes: 1 of 1 lines/);
-    expect(shown).toContain(`\n[... ${result.stats.chars.omitted} chars omitted ...]\n`);
-    expect(result.stats.bytes.shown).toBeGreaterThan(51_194);
+    expect(shown).toContain(`漢…\n[... ${result.stats.chars.omitted} chars omitted ...]\n…漢`);
+    expect(result.stats.bytes.shown).toBeGreaterThan(51_176);
     expect(result.stats.lines).toEqual({ shown: 1, omitted: 0, total: 1 });
   });
 

@@ -10,11 +10,10 @@ import {
   throwProblems,
 } from "../text/check.ts";
 import { isObject } from "../text/json.ts";
-import { REDACT_SHAPE, type RedactOptions } from "../text/secrets/redact-secrets.ts";
+import { REDACT_SHAPE, type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import type { Cut } from "../text/truncate.ts";
 import {
   binaryNotice,
-  composeBlocks,
   cutNotice,
   cutText,
   notSavedNotice,
@@ -36,6 +35,7 @@ import {
 import {
   type BinaryPiece,
   binaryType,
+  composeBlocks,
   isBytesBlock,
   isTextBlock,
   joinTexts,
@@ -50,7 +50,7 @@ import type { SpillFailure, SpillRef, SpillStore } from "./spill.ts";
 /**
  * Bounds one tool output before it enters the context. The blocks are read into one text (`read-blocks.ts`), which is
  * cleaned and measured against the limits (`limits.ts`); the raw output goes into the store (`spill.ts`), what may stay
- * is chosen, and the blocks are put together again around it with notices (`cut-text.ts`).
+ * is chosen and told of (`cut-text.ts`), and the blocks are put together again around it.
  * Throws only for unusable limits: a store that fails is reported in the result.
  *
  * An output is bounded once: keep the `cut` of the result in the tool part. A session leaves a part with a `cut` alone,
@@ -67,15 +67,29 @@ export async function truncateToolContent<Block extends ToolContentBlock>(
     ...(store === undefined ? [] : STORE_RULE.find(store, ["store"])),
     ...check(OPTIONS_SHAPE, options),
   ]);
-  const resolved = resolveToolOutputLimits(limits);
-  const content = readToolText(blocks, options);
-  const whole = { truncated: false, by: "none", stats: outputStats(content.size, content.size) } as const;
+  return boundBlocks(blocks, { limits: resolveToolOutputLimits(limits), store, options });
+}
+
+function boundBlocks<Block extends ToolContentBlock>(
+  blocks: readonly Block[],
+  request: SpillRequest,
+): Promise<ToolOutputResult<Block | TextBlock>> {
+  const { redact, ...cleaning } = request.options;
+  const clean = redact && ((text: string) => redactSecrets(text, redact));
+  return boundContent(readToolText(blocks, { ...cleaning, redact: clean }), request);
+}
+
+async function boundContent<Block extends ToolContentBlock>(
+  content: ToolText<Block>,
+  { limits, store, options }: SpillRequest,
+): Promise<ToolOutputResult<Block | TextBlock>> {
+  const { blocks, size } = content;
+  const whole = { truncated: false, by: "none", stats: outputStats(size, size) } as const;
   if (options.cut !== undefined) return { blocks, ...whole };
-  const spills = await spillContent(content, { limits: resolved, store, options });
-  if (isWithinLimits(content.size, resolved) && spills.text === undefined && spills.binaries.size === 0) {
-    return { blocks: withCleanedTexts(blocks, content), ...whole };
-  }
-  return bound(content, { limits: resolved, spills, recallTool: options.recallTool });
+  const spills = await spillContent(content, { limits, store, options });
+  if (isWithinLimits(size, limits) && spills.text === undefined && spills.binaries.size === 0)
+    return { blocks: withCleanedTexts(content), ...whole };
+  return bound(content, { limits, spills, recallTool: options.recallTool });
 }
 
 /** Bounds one tool output, a text or a list of blocks, with the default limits where none are given. */
@@ -85,7 +99,23 @@ export async function boundToolOutput(
 ): Promise<BoundedToolOutput> {
   const { limits, store, ...rest } = readOptions(SHAPE, {} as BoundToolOutputOptions, options);
   const blocks = typeof output === "string" ? [{ type: "text", text: output } as const] : output;
-  const result = await truncateToolContent(blocks, completeToolOutputLimits(limits), store, rest);
+  const request = { limits: completeToolOutputLimits(limits), store, options: rest };
+  return withText(await boundBlocks(blocks, request));
+}
+
+/**
+ * Bounds one text by several limits in turn: it is read once, however often that is. For a host that must find out how much
+ * room the notice takes.
+ */
+export function boundableText(
+  output: string,
+  { store, ...options }: Pick<BoundToolOutputOptions, "store" | "recallTool" | "binary">,
+): (limits: ToolOutputLimits) => Promise<BoundedToolOutput> {
+  const content = readToolText<ToolContentBlock>([{ type: "text", text: output }], options);
+  return async (limits) => withText(await boundContent(content, { limits, store, options }));
+}
+
+function withText(result: ToolOutputResult<ToolContentBlock>): BoundedToolOutput {
   return { ...result, text: joinTexts(result.blocks.filter(isTextBlock).map(({ text }) => text)) };
 }
 
@@ -157,10 +187,10 @@ export interface ToolOutputResult<Block> {
   readonly failure?: SpillFailure;
 }
 
-function withCleanedTexts<Block extends ToolContentBlock>(
-  blocks: readonly Block[],
-  { pieces }: ToolText<Block>,
-): readonly (Block | TextBlock)[] {
+function withCleanedTexts<Block extends ToolContentBlock>({
+  blocks,
+  pieces,
+}: ToolText<Block>): readonly (Block | TextBlock)[] {
   if (pieces.every((piece) => piece.type !== "text" || piece.text === piece.raw)) return blocks;
   return pieces.map(({ block, ...piece }) => {
     if (piece.type !== "text" || piece.text === piece.raw) return block;

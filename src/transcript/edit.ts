@@ -1,8 +1,8 @@
 import { optionsCheck, required, rule, type Shape } from "../text/check.ts";
+import { handleOf } from "./content.ts";
 import { charsOf, charsOfPart } from "./estimate-message.ts";
 import { type Message, type Transcript, withMetadata } from "./message.ts";
 import type { Handle, MessageId, Part } from "./part.ts";
-import { handleOf } from "./tool-results.ts";
 
 export type { Handle } from "./part.ts";
 

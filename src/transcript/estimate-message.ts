@@ -9,9 +9,9 @@ import {
   type TokenFamily,
   unroundedTokens,
 } from "../text/tokens/estimate-tokens.ts";
+import { isCleared, outcomeText } from "./content.ts";
 import { isVisibleToModel, type Message, shownOutcome } from "./message.ts";
-import { CLEARED_PLACEHOLDER, type FilePart, outcomeText, type Part } from "./part.ts";
-import { isCleared } from "./tool-results.ts";
+import { CLEARED_PLACEHOLDER, type FilePart, type Part } from "./part.ts";
 
 /**
  * About how many tokens a message brings into the model's window, rounded up. What is hidden counts nothing,

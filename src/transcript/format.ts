@@ -1,5 +1,6 @@
 import { mapStrings } from "../text/json.ts";
 import { isMalformed, normalizeTypedText } from "../text/normalize.ts";
+import { outcomeText } from "./content.ts";
 import type { ApplyOptions, Edit } from "./edit.ts";
 import {
   isVisibleToModel,
@@ -8,7 +9,7 @@ import {
   reachesModel,
   type Transcript,
 } from "./message.ts";
-import { type CallId, outcomeText, type Part, type ToolPart } from "./part.ts";
+import type { CallId, Part, ToolPart } from "./part.ts";
 
 /**
  * A foreign way to write a conversation, as three functions that keep three laws: no edits, no change (the same

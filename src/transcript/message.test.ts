@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
+import { renderMessage } from "./content.ts";
 import { applyEdits } from "./edit.ts";
 import { estimateContextTokens } from "./estimate-context.ts";
 import { findFaults } from "./format.ts";
@@ -18,7 +19,6 @@ import {
   withMetadata,
   withUniqueIds,
 } from "./message.ts";
-import { renderMessage } from "./render.ts";
 
 const message: Message = deepFreeze({ id: "m", role: "user", parts: [{ type: "text", text: "hello" }] });
 

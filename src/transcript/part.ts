@@ -109,15 +109,3 @@ export function withText(outcome: ToolOutcome, text: string): ToolOutcome {
   if (outcome.status === "done") return { ...outcome, output: text };
   return outcome.status === "failed" ? { ...outcome, error: text } : outcome;
 }
-
-/** What a part says: its text, or the outcome of its call; nothing for reasoning, files and markers. */
-export function partText(part: Part): string {
-  if (part.type === "text") return part.text;
-  return part.type === "tool" ? outcomeText(part.outcome) : "";
-}
-
-/** The text of an outcome: its output, its error, or nothing while it is pending. */
-export function outcomeText(outcome: ToolOutcome): string {
-  if (outcome.status === "done") return outcome.output;
-  return outcome.status === "failed" ? outcome.error : "";
-}

@@ -4,9 +4,9 @@ import { CHAT_TEMPLATE_TOKENS } from "../../test/rig/chat-template-tokens.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { fenceData } from "../text/fence.ts";
 import { normalizeText } from "../text/normalize.ts";
+import { createRenderer, filePlaceholder, isRendered, renderMessage } from "./content.ts";
 import type { Message } from "./message.ts";
 import type { Part, ToolOutcome, ToolPart } from "./part.ts";
-import { createRenderer, filePlaceholder, isRendered, renderMessage } from "./render.ts";
 
 const message = (...parts: Part[]): Message => ({ id: "m", role: "assistant", parts });
 const said = (text: string, more = {}): Part => ({ type: "text", text, ...more });

@@ -1,8 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { transcript } from "../../test/rig/notation.ts";
+import {
+  cutOutcome,
+  handleOf,
+  hasOnlyStub,
+  isCleared,
+  outcomeText,
+  partText,
+  pendingCalls,
+  toolResults,
+} from "./content.ts";
 import type { Transcript } from "./message.ts";
-import { CLEARED_PLACEHOLDER, outcomeText, partText, type ToolPart, withText } from "./part.ts";
-import { cutOutcome, handleOf, hasOnlyStub, isCleared, pendingCalls, toolResults } from "./tool-results.ts";
+import { CLEARED_PLACEHOLDER, type ToolPart, withText } from "./part.ts";
 
 const history = transcript("u:5 a:3(read:9,bash!4,bash?) a(read~7) u:2");
 const hiddenMessage = { metadata: { agentVisible: false } };

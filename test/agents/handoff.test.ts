@@ -1,14 +1,18 @@
 import { spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeClaudeCode } from "../../src/handoff/writers/claude-code.ts";
+import type { Turn } from "../../src/handoff/writers/session-head.ts";
 import { asArray, asObject } from "../../src/text/json.ts";
-import { outcomeText } from "../../src/transcript/part.ts";
+import { outcomeText } from "../../src/transcript/content.ts";
 import {
   AGENT_PROGRAMS,
   type AgentName,
   type AgentProgram,
   type AgentWorld,
+  claudeCode,
   createAgentWorld,
 } from "../rig/agents/agent-programs.ts";
 import { describeAgent } from "../rig/agents/describe-agent.ts";
@@ -76,21 +80,7 @@ for (const source of AGENT_PROGRAMS) {
           const file = sources.get(source.name) ?? "";
           const handed = handoff(file, target);
           expect(handed.calls).toBe(2);
-          server.discardSteps();
-          server.script([say("Going on.")]);
-          const [last = "", ...before] = handed.commands.toReversed();
-          for (const command of before.toReversed()) {
-            // By a server that ends with the command, not by one that stays in the background.
-            const alone = target.name === "opencode2" ? ["--standalone"] : [];
-            const { code, stdout, stderr } = await target.run(world, [...wordsOf(command), ...alone]);
-            expect(code, stdout + stderr).toBe(0);
-          }
-          const session = wordsOf(last).at(-1) ?? "";
-          const { code, stdout, stderr } = await target.ask(world, { prompt: "GO ON", session });
-          expect(code, stderr).toBe(0);
-          expect(stdout).toContain("Going on.");
-          const request = server.requests.at(-1) as ModelRequest;
-          const { calls, faults, said, offered } = readRequest(request);
+          const { calls, faults, said, offered } = await resumed(target, handed, "Going on.");
           expect(faults).toEqual([]);
           expect(said).toContain("GO ON");
           expect(said).toContain("[Handed over by Carryover from");
@@ -104,6 +94,58 @@ for (const source of AGENT_PROGRAMS) {
       );
     });
   });
+}
+
+await describeAgent(claudeCode, () => {
+  it.each(AGENT_PROGRAMS.filter((target) => isPlayed(claudeCode, target)))(
+    "an image of the user and one that a tool gave go on in $name",
+    async (target) => {
+      await target.install();
+      const file = join(world.project, "images.jsonl");
+      const lines = writeClaudeCode(IMAGE_TALK, {
+        ...{ id: randomUUID(), cwd: world.project, at: Date.now(), title: "Images" },
+        newId: () => randomUUID(),
+      });
+      writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      const handed = handoff(file, target);
+      expect(handed).toMatchObject({ images: 2, files: 0, calls: 1 });
+      const { body, faults } = await resumed(target, handed, "I saw both.");
+      expect(faults).toEqual([]);
+      expect(body.split(IMAGE).length - 1).toBe(2);
+    },
+  );
+});
+
+const IMAGE =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PICTURE = { type: "image", mime: "image/png", base64: IMAGE } as const;
+const IMAGE_TALK: readonly Turn[] = [
+  { role: "user", blocks: [{ type: "text", text: "What is this?" }, PICTURE] },
+  { role: "assistant", blocks: [{ type: "call", id: "c1", tool: "Bash", input: { command: "shot" } }] },
+  {
+    role: "user",
+    blocks: [{ type: "result", id: "c1", tool: "Bash", text: "taken", images: [PICTURE], isError: false }],
+  },
+  { role: "assistant", blocks: [{ type: "text", text: "A dot." }] },
+];
+
+/** Goes on with a handed session, and gives what the model was sent. */
+async function resumed(target: AgentProgram, handed: HandedOver, answer: string) {
+  server.discardSteps();
+  server.script([say(answer)]);
+  const [last = "", ...before] = handed.commands.toReversed();
+  for (const command of before.toReversed()) {
+    // By a server that ends with the command, not by one that stays in the background.
+    const alone = target.name === "opencode2" ? ["--standalone"] : [];
+    const { code, stdout, stderr } = await target.run(world, [...wordsOf(command), ...alone]);
+    expect(code, stdout + stderr).toBe(0);
+  }
+  const session = wordsOf(last).at(-1) ?? "";
+  const { code, stdout, stderr } = await target.ask(world, { prompt: "GO ON", session });
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain(answer);
+  const request = server.requests.at(-1) as ModelRequest;
+  return { ...readRequest(request), body: JSON.stringify(request.body) };
 }
 
 /** From each to each with `npm run test:all`; otherwise to OpenCode, which takes long to start, from one other agent. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { anthropic } from "../../src/formats/wires/anthropic/anthropic.ts";
 import { openaiResponses } from "../../src/formats/wires/openai-responses/openai-responses.ts";
 import { normalizeOutput } from "../../src/text/normalize.ts";
-import { outcomeText } from "../../src/transcript/part.ts";
+import { outcomeText } from "../../src/transcript/content.ts";
 import {
   type AgentProgram,
   type AgentWorld,
@@ -48,7 +48,7 @@ const CLAUDE_CODE: HookedAgent = {
   async compact(world, session, prompt) {
     server.script([say("<summary>It was counted.</summary>"), say("Going on.")]);
     expect(await claudeCode.ask(world, { prompt: "/compact", session })).toMatchObject({ code: 0 });
-    expect(JSON.stringify(last().body)).toContain("put back word for word behind this summary");
+    expect(JSON.stringify(last().body)).toContain("puts them back behind this summary");
     await claudeCode.ask(world, { prompt, session });
   },
   bounded: 8,
@@ -116,6 +116,25 @@ for (const hooked of [CLAUDE_CODE, CODEX]) {
     });
     afterAll(() => world.remove());
 
+    it("is found well by the doctor, and what is wrong is named", async () => {
+      const [, agent = ""] = hooked.install;
+      const well = await carryover(hooked, world, "doctor", agent);
+      expect(well, well.stdout).toMatchObject({ status: 0 });
+      expect(well.stdout).toMatch(/has the plugin, and it is switched on[\s\S]*the server of tools answers/);
+      const file = join(world.home, hooked === CODEX ? "config.toml" : ".claude/settings.json");
+      const whole = readFileSync(file, "utf8");
+      // Hooks that are not trusted, and a plugin that is off.
+      const broken =
+        hooked === CODEX ? whole.replaceAll(/sha256:[0-9a-f]/g, "sha256:x") : whole.replace("true", "false");
+      writeFileSync(file, broken);
+      const ill = await carryover(hooked, world, "doctor", agent);
+      writeFileSync(file, whole);
+      expect(ill.status, ill.stdout).toBe(2);
+      expect(ill.stdout).toMatch(
+        hooked === CODEX ? /(\d) of \1 hooks are not trusted/ : /is switched off in/,
+      );
+    });
+
     it("shows both ends of a long output and recalls the rest", async () => {
       server.discardSteps();
       server.script([calls([run(`seq 1 ${hooked.lines}; echo THE-END`)]), say("Counted.")]);
@@ -135,8 +154,14 @@ for (const hooked of [CLAUDE_CODE, CODEX]) {
       await hooked.compact(world, session, "Go on please");
       const sent = JSON.stringify(last().body);
       expect(sent).toContain("Kept from before the compaction");
-      expect(sent).toContain("Count far, please #pin");
+      // Codex still sends it itself.
+      expect(sent.match(/Count far, please #pin/g)).toHaveLength(1);
+      const putBack = /\[Carryover\] Kept.*by words to search for/.exec(sent)?.[0];
+      expect(putBack).toContain("seq 1 ");
+      expect(putBack).not.toMatch(/workspace_roots|environment_context|[0-9a-f]{64}/);
       expect(sent).not.toContain("THE-END\\n\\n[Output truncated");
+      // The shadow is made by a process for which nobody waits.
+      await expect.poll(() => reportOf(hooked, world, "context", session), POLL).toMatch(/shadow: /);
       const report = await reportOf(hooked, world, "context", session);
       expect(report).toMatch(/bounded +1 output/);
       const shadow = /shadow: (\S+)/.exec(report)?.[1] ?? "";
@@ -230,6 +255,7 @@ async function outputsIn({ begin, run }: HookedAgent, world: AgentWorld): Promis
 }
 
 const AT_ONCE = 8;
+const POLL = { timeout: 20_000, interval: 500 };
 
 function calls(list: readonly ScriptedCall[], more: object = {}): Step {
   return { reply: { type: "answer", calls: list, ...more } };

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { placeOf } from "../../src/cli/handoff/places.ts";
 import type { Finding } from "../../src/cli/rescue/lines/session-lines.ts";
-import { outcomeText } from "../../src/transcript/part.ts";
+import { outcomeText } from "../../src/transcript/content.ts";
 import {
   AGENT_PROGRAMS,
   type AgentName,
@@ -12,7 +12,13 @@ import {
   type AgentWorld,
   createAgentWorld,
 } from "../rig/agents/agent-programs.ts";
-import { type BrokenSession, brokenSessions, buildLines, FACTS } from "../rig/agents/broken-sessions.ts";
+import {
+  type BrokenSession,
+  brokenSessions,
+  buildLines,
+  FACTS,
+  SMALL_WINDOW,
+} from "../rig/agents/broken-sessions.ts";
 import { describeAgent } from "../rig/agents/describe-agent.ts";
 import { readRequest } from "../rig/agents/read-request.ts";
 import { buildCli } from "../rig/build-cli.ts";
@@ -22,8 +28,7 @@ import {
   type ModelServer,
   startModelServer,
 } from "../rig/model-server/model-server.ts";
-import type { Reply } from "../rig/model-server/step.ts";
-import { call, say } from "../rig/model-server/step.ts";
+import { call, type Reply, say } from "../rig/model-server/step.ts";
 import { installOpenCode } from "../rig/opencode/install-opencode.ts";
 import { findOpencode2 } from "../rig/opencode2/start-opencode2.ts";
 import { createCliRunner } from "../rig/run-cli.ts";
@@ -51,8 +56,9 @@ afterAll(async () => {
 /** A provider that counts, and whose summaries fail: what compacts itself out of the trouble in time is not broken. */
 function refuseTooLong({ rawBody }: JudgedRequest): Reply | undefined {
   const tokens = Math.round(rawBody.length / 4);
-  if (tokens <= WINDOW_TOKENS && !SUMMARY_REQUEST.test(rawBody)) return undefined;
-  const message = `prompt is too long: ${Math.max(tokens, WINDOW_TOKENS + 1)} tokens > ${WINDOW_TOKENS} maximum`;
+  const limit = rawBody.includes(SMALL_WINDOW.mark) ? SMALL_WINDOW.tokens : WINDOW_TOKENS;
+  if (tokens <= limit && !SUMMARY_REQUEST.test(rawBody)) return undefined;
+  const message = `prompt is too long: ${Math.max(tokens, limit + 1)} tokens > ${limit} maximum`;
   const error = { type: "invalid_request_error", code: "context_length_exceeded", message };
   return { type: "refusal", status: 400, body: { type: "error", error } };
 }
@@ -71,6 +77,41 @@ for (const agent of AGENT_PROGRAMS) {
           expect(before, "goes on as it is, with all that was said").toBe(session.before === "takes");
         },
         300_000,
+      );
+
+      it.skipIf(agent.name !== "claude-code")(
+        "reads the files beside the original without being asked",
+        async () => {
+          server.script([call("Bash", { command: "seq 1 20000", description: "Count" }), say("Counted.")]);
+          expect((await agent.ask(world, { prompt: "LONG OUTPUT" })).code).toBe(0);
+          const [, whole = "", id = ""] =
+            /Full output saved to: ([^\s"]*\/([0-9a-f-]{36})\/tool-results\/[\w.-]+)/.exec(
+              JSON.stringify(requestsOf("LONG OUTPUT").at(-1)?.body),
+            ) ?? [];
+          const { status, stdout, stderr } = await runCli(["rescue", id, "--force", "--json"], {
+            env: environment(),
+          });
+          expect(status, stderr).toBe(0);
+          const { rescued } = JSON.parse(stdout) as RescueReport;
+          expect(readFileSync(rescued.path, "utf8")).toContain(whole);
+          server.discardSteps();
+          server.script([call("Read", { file_path: whole, offset: 19_000, limit: 2 }), say("Read.")]);
+          // Without what lets it skip permissions.
+          const { code } = await agent.run(world, ["-p", "--resume", rescued.id, "READ IT AGAIN"]);
+          expect(code).toBe(0);
+          const { calls } = readRequest(requestsOf("READ IT AGAIN").at(-1) as ModelRequest);
+          expect(calls.at(-1)?.outcome).toMatchObject({
+            status: "done",
+            output: expect.stringContaining("19000"),
+          });
+          const found = await runCli(
+            ["recall", id, `tool-results/${whole.split("/").at(-1)}`, "--range", "19999-"],
+            {
+              env: environment(),
+            },
+          );
+          expect(found.stdout).toContain("20000");
+        },
       );
 
       it.skipIf(SHELLS[agent.name] === undefined)("reads again in its shell what did not fit", async () => {

@@ -82,11 +82,12 @@ describe("an abort", () => {
 
 describe("Ctrl-C", () => {
   it("in the middle of a loop leaves the store whole, and another process goes on with it", async () => {
+    const STEPS = 12;
     const folder = temporaryFolder();
     let isBack = false;
     await start({
       answer: ({ count }): Reply =>
-        count < 12
+        count < STEPS
           ? { type: "answer", calls: [{ tool: "list", input: { folder: `src/${count}` } }] }
           : isBack
             ? DONE
@@ -100,7 +101,9 @@ describe("Ctrl-C", () => {
     child.on("message", (sent) => {
       known = sent as ModelMessage[];
     });
-    while (provider.server.requests.filter(({ reply }) => reply.type === "stall").length === 0)
+    // What the program knows comes over another channel than its request: both have to be here.
+    const isStalled = () => provider.server.requests.some(({ reply }) => reply.type === "stall");
+    while (!isStalled() || known.length < 1 + 2 * STEPS)
       await new Promise((resolve) => setTimeout(resolve, 20));
     child.kill("SIGINT");
     const [, signal] = await once(child, "exit");

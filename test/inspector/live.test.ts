@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SessionExport } from "../../src/formats/wires/opencode/session-message.ts";
 import { createFollowedSession } from "../../src/inspector/server/live/followed-session.ts";
@@ -126,7 +126,65 @@ describe("carryover inspect --live", () => {
       await new Promise((resolve) => child.once("close", resolve));
     }
   });
+
+  it.each([
+    { agent: "claude-code", place: ".claude/projects/-p/ID.jsonl", line: claudeLine },
+    {
+      agent: "codex",
+      place: ".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-ID.jsonl",
+      line: codexLine,
+    },
+  ])("follows the newest session of $agent in its file, beside what the hooks wrote", async (each) => {
+    const id = "00000001-aaaa-4bbb-8ccc-dddddddddddd";
+    const own = join(home, each.agent);
+    const file = join(own, each.place.replace("ID", id));
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, each.line(id, 0, "one") + each.line(id, 1, "two"));
+    const root = join(own, ".local", "share", "carryover", "journal");
+    const journal = createFileJournal({ root, session: id, durable: false });
+    const bounded = { type: "tool-output", tool: "Bash", callId: "c", shownChars: 10, totalChars: 900 };
+    await journal.append({ atMs: 1_760_000_000_000, sessionId: id, ...bounded });
+    const env = { PATH: process.env.PATH, HOME: own };
+    const child = spawn(process.execPath, [cli, "inspect", "--live"], {
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      const address = await addressOf(child);
+      const served = { origin: new URL(address).origin } as Parameters<typeof ask>[0];
+      const token = await enter(served, tokenOf(address));
+      const session = await (await ask(served, token, "/api/session")).json();
+      expect(session).toMatchObject({ sessionId: id, format: each.agent, messages: 2, problems: [] });
+      const heard = collect(await ask(served, token, "/api/events?revision=1"));
+      await expect.poll(heard, { timeout: 30_000 }).toContain('"totalChars":900');
+      expect(heard()).toContain('"activity":"working"');
+      appendFileSync(file, each.line(id, 2, "three"));
+      await journal.append({ atMs: 1_760_000_000_001, sessionId: id, type: "put-back", chars: 77 });
+      await expect.poll(heard, { timeout: 30_000 }).toContain('"text":"three"');
+      await expect
+        .poll(heard, { timeout: 30_000 })
+        .toContain("77 characters were put back after a compaction");
+    } finally {
+      child.kill("SIGINT");
+      await new Promise((resolve) => child.once("close", resolve));
+    }
+  });
 });
+
+function claudeLine(sessionId: string, at: number, text: string): string {
+  const parentUuid = at === 0 ? null : `m${at - 1}`;
+  const timestamp = new Date(at).toISOString();
+  const message = { role: "user", content: text };
+  return `${JSON.stringify({ parentUuid, type: "user", message, uuid: `m${at}`, timestamp, sessionId })}\n`;
+}
+
+function codexLine(id: string, at: number, text: string): string {
+  const timestamp = new Date(at).toISOString();
+  const meta = { id, timestamp, cwd: "/p", originator: "codex", cli_version: "0.166.0" };
+  const payload = { type: "message", role: "user", content: [{ type: "input_text", text }] };
+  const head = at === 0 ? `${JSON.stringify({ timestamp, type: "session_meta", payload: meta })}\n` : "";
+  return `${head}${JSON.stringify({ timestamp, type: "response_item", payload })}\n`;
+}
 
 function addressOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {

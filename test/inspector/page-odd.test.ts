@@ -14,8 +14,8 @@ describe.skipIf(chromiumPath === undefined)("the page of an odd session", () => 
 
   it("says that nothing was said yet", async () => {
     const { page, problems } = await rig.open(sessionWith([]));
-    expect(await page.locator(".head").innerText()).toContain("Nothing was said yet.");
-    for (const tab of ["Before / after", "Child", "Compaction", "Totals"]) {
+    expect(await page.locator(".window-head").innerText()).toContain("Nothing was said yet.");
+    for (const tab of ["Cost", "Lost", "Child", "Policies", "Text", "Fills"]) {
       await page.getByRole("tab", { name: tab }).click();
       await page.waitForTimeout(100);
     }
@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)("the page of an odd session", () => 
     const view = createInspection(session).inspectWindow({ policy: "fill" });
     await expect
       .poll(() => page.locator("#window-tokens").innerText(), { timeout: 30_000 })
-      .toBe(view.tokensAfter.toLocaleString("en-US"));
+      .toBe(view.size.tokens.toLocaleString("en-US"));
     expect(problems).toEqual([]);
     await page.context().close();
   });
@@ -98,7 +98,7 @@ describe.skipIf(chromiumPath === undefined)("the page of an odd session", () => 
     const view = createInspection(session).inspectWindow({ policy: "as-sent" });
     await expect
       .poll(() => page.locator("#window-tokens").innerText())
-      .toBe(view.tokensAfter.toLocaleString("en-US"));
+      .toBe(view.size.tokens.toLocaleString("en-US"));
     const items = view.rows.reduce((sum, row) => sum + row.items.length, 0);
     expect(await page.locator(".band").first().getAttribute("aria-setsize")).toBe(String(items));
     const resting = await scrollThrough(page, { steps: 100, share: 0 });
@@ -121,7 +121,7 @@ describe.skipIf(chromiumPath === undefined)("the page of an odd session", () => 
     const past = createInspection(session).inspectWindow({ policy: "as-sent", upTo: 7_000 });
     await expect
       .poll(() => page.locator("#window-tokens").innerText(), { timeout: 30_000 })
-      .toBe(past.tokensAfter.toLocaleString("en-US"));
+      .toBe(past.size.tokens.toLocaleString("en-US"));
     expect(problems).toEqual([]);
     await page.context().close();
   });

@@ -32,14 +32,19 @@ describe.skipIf(chromiumPath === undefined)("the served page", () => {
       const { page, problems } = await visit(inspector.invite());
       await page.locator(".strata").waitFor();
       expect(page.url()).toBe(`${inspector.origin}/`);
-      const { tokensAfter } = createInspection(session).inspectWindow({ policy: "as-sent" });
-      expect(await page.locator("#window-tokens").innerText()).toBe(tokensAfter.toLocaleString("en-US"));
-      await page.locator(".band").first().click();
+      const { size } = createInspection(session).inspectWindow({ policy: "as-sent" });
+      expect(await page.locator("#window-tokens").innerText()).toBe(size.tokens.toLocaleString("en-US"));
+      await page.locator(".band.item").first().click();
       await page.getByLabel("Text before").waitFor();
       expect(problems).toEqual([]);
       await page.reload();
-      await expect.poll(() => page.locator("h1").innerText()).toBe("The session could not be read");
-      expect(await page.locator("main").innerText()).toContain("carryover inspect --open");
+      await page.locator(".strata").waitFor();
+      expect(await page.locator("#window-tokens").innerText()).toBe(size.tokens.toLocaleString("en-US"));
+      expect(problems).toEqual([]);
+      const other = await page.context().newPage();
+      await other.goto(inspector.origin);
+      await expect.poll(() => other.locator("h1").innerText()).toBe("The session could not be read");
+      expect(await other.locator("main").innerText()).toContain("carryover inspect --open");
       await page.context().close();
     } finally {
       await inspector.stop();

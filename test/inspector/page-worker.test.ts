@@ -60,7 +60,7 @@ describe.skipIf(chromiumPath === undefined)("the page and its engine", () => {
     const [a, b] = [await view("a", "fill"), await view("b", "last-n")];
     const number = (value: number): string => value.toLocaleString("en-US");
     expect(await page.locator(".difference").innerText()).toContain(
-      `A sends ${number(a.tokensAfter)} tokens, B ${number(b.tokensAfter)}`,
+      `A sends ${number(a.size.tokens)} tokens, B ${number(b.size.tokens)}`,
     );
     expect(problems).toEqual([]);
     await page.context().close();
@@ -115,7 +115,7 @@ describe.skipIf(chromiumPath === undefined)("the page and its engine", () => {
     expect(await page.locator("#window-tokens").innerText()).toBe(
       await expected(page, { policy: "fill", inspection }),
     );
-    await page.locator(".band").first().click();
+    await page.locator(".band.item").first().click();
     await page.getByLabel("Text before").waitFor();
     await page.getByRole("tab", { name: "Child" }).click();
     await page.getByLabel("What a child would read").waitFor();
@@ -140,7 +140,7 @@ interface Expected {
 
 async function expected(page: Page, { policy, inspection }: Expected): Promise<string> {
   const budget = Number(await page.locator("#exact-a").inputValue());
-  return inspection.inspectWindow({ policy, budget }).tokensAfter.toLocaleString("en-US");
+  return inspection.inspectWindow({ policy, budget }).size.tokens.toLocaleString("en-US");
 }
 
 interface DragFigures {

@@ -29,17 +29,25 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     const head = await page.locator(".head").innerText();
     expect(head).toContain("Invoice totals are a cent off");
     expect(head).toContain("opencode · scripted/middle-window · 50 messages");
-    expect(head).toContain(`${number(view.tokensAfter)} of 200,000 tokens in the window`);
-    expect(head).toContain("chars seen");
+    const window = await page.locator(".window-head").innerText();
+    expect(window).toContain(
+      `${number(view.size.tokens)} of 200,000 tokens (window assumed), counted by the provider`,
+    );
+    expect(window).toContain("chars seen");
+    await expect.poll(() => page.locator(".over-time").innerText()).toContain("41 requests · 1 compaction");
+    await page.getByRole("button", { name: /^compaction/ }).click();
+    await expect.poll(() => page.locator(".time output").innerText()).not.toContain("message 50 of 50");
+    await page.locator("#time").fill("50");
+    await page.getByRole("tab", { name: "Fills" }).click();
+    await expect.poll(() => totalsOf(page)).toEqual(expectedTotals(view));
     expect(await page.locator(".band").count()).toBeGreaterThan(15);
-    expect(await totalsOf(page)).toEqual(expectedTotals(view));
   });
 
   it("draws what is sent solid, and the rest beside it", async () => {
     const page = await open();
     await page.selectOption("#policy-a", "fixed");
     const view = inspection.inspectWindow({ policy: "fixed" });
-    await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(view.tokensAfter));
+    await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(view.size.tokens));
     const item = view.rows.flatMap(({ items }) => items).find(({ fate }) => fate === "clipped");
     if (item === undefined) throw new Error("nothing is clipped");
     const band = page.locator(`[data-key="${item.key}"]`);
@@ -50,6 +58,7 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
 
   it("shows reason, stage, saving and handle under the pointer", async () => {
     const page = await open();
+    await page.locator(".band.folded").click();
     const band = page.locator(".band", { has: page.locator(".badge.summarized") }).first();
     await band.hover();
     const key = await band.getAttribute("data-key");
@@ -61,6 +70,60 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     expect(card).toContain(item?.handle ?? "?");
   });
 
+  it("opens where the window begins, with what is before in one line", async () => {
+    const page = await open();
+    const { rows } = inspection.inspectWindow({ policy: "as-sent" });
+    const first = rows.findIndex(({ keptTokens }) => keptTokens > 0);
+    const folded = page.locator(".band").first();
+    expect(await folded.innerText()).toMatch(
+      new RegExp(`${first} earlier messages, [\\d.]+ k characters, summarized`),
+    );
+    expect(await page.locator(".band").nth(1).textContent()).toMatch(new RegExp(`^message ${first + 1} `));
+    await folded.click();
+    await expect.poll(() => page.locator(".band").first().textContent()).toMatch(/^message 1 /);
+    await page.getByRole("button", { name: "Fold earlier" }).click();
+    await expect.poll(() => folded.innerText()).toContain("earlier messages");
+  });
+
+  it("sorts the list, and every kind of the bar and every row of the tables filters it", async () => {
+    const page = await open();
+    const view = inspection.inspectWindow({ policy: "as-sent" });
+    const shown = (): Promise<number> =>
+      page
+        .locator(".band")
+        .first()
+        .getAttribute("aria-setsize")
+        .then((total) => Number(total));
+    await page.selectOption("#sort", "size");
+    const [largest] = itemsOf({
+      ...view,
+      rows: view.rows.filter(({ keptTokens }) => keptTokens > 0),
+    }).toSorted((one, other) => other.tokens - one.tokens);
+    await expect.poll(() => page.locator(".band").nth(1).getAttribute("data-key")).toBe(largest?.key);
+    await page.selectOption("#sort", "time");
+
+    await page.getByRole("button", { name: "cleared", exact: true }).click();
+    const cleared = itemsOf(view).filter(({ fate }) => fate === "cleared");
+    await expect.poll(shown).toBe(cleared.length);
+    await page.locator("#clear-filter").click();
+    await expect.poll(shown).toBeGreaterThan(cleared.length);
+
+    await page.locator(".names").first().getByRole("button", { name: "grep", exact: true }).click();
+    const grep = itemsOf(view).filter(({ tool }) => tool === "grep");
+    await expect.poll(shown).toBe(grep.length);
+    expect(await page.locator("#filter-tool").inputValue()).toBe("grep");
+    await page.getByRole("button", { name: /^tool input/ }).click();
+    await expect.poll(shown).toBe(grep.filter(({ side }) => side === "input").length);
+    await page.locator(".kind-bar .kind-tool-input").click();
+    await page.selectOption("#filter-tool", "");
+    await expect.poll(() => page.locator("#clear-filter").count()).toBe(0);
+
+    const reason = page.locator(".reasons").getByRole("button").first();
+    await reason.click();
+    await expect.poll(shown).toBe(view.byReason[0]?.items);
+    expect(await reason.getAttribute("aria-pressed")).toBe("true");
+  });
+
   it("opens the text before and after, with the cut marked", async () => {
     const page = await open();
     await page.selectOption("#policy-a", "fixed");
@@ -70,7 +133,7 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     if (row === undefined || item === undefined) throw new Error("nothing short is clipped");
     const { partIndex, side } = item;
     const texts = inspection.itemText({ policy: "fixed" }, { messageId: row.id, partIndex, side });
-    await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(view.tokensAfter));
+    await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(view.size.tokens));
     await scrollTo(page, item.key);
     await page.locator(`[data-key="${item.key}"]`).click();
     const before = page.getByLabel("Text before");
@@ -92,7 +155,7 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
         const budget = Number(await page.locator("#exact-a").inputValue());
         const view = inspection.inspectWindow({ policy, budget });
         await expect.poll(() => totalsOf(page)).toEqual(expectedTotals(view));
-        expect(await page.locator("#window-tokens").innerText()).toBe(number(view.tokensAfter));
+        expect(await page.locator("#window-tokens").innerText()).toBe(number(view.size.tokens));
       }
     },
   );
@@ -131,19 +194,20 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
 
   it("shows two policies side by side with the difference", async () => {
     const page = await open();
-    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
     await page.selectOption("#policy-a", "last-n");
     await page.locator("#exact-a").fill("90000");
     await page.keyboard.press("Enter");
     await page.selectOption("#policy-b", "fixed");
     const a = inspection.inspectWindow({ policy: "last-n", budget: 90_000 });
     const b = inspection.inspectWindow({ policy: "fixed" });
-    const difference = b.tokensAfter - a.tokensAfter;
+    const difference = b.size.tokens - a.size.tokens;
     const words = `${difference > 0 ? "+" : "−"}${number(Math.abs(difference))}`;
     await expect.poll(() => page.locator("#difference").innerText()).toBe(words);
-    const key = itemsOf(a)[0]?.key;
+    const key = itemsOf(a).find(({ keptTokens }) => keptTokens > 0)?.key;
     expect(await page.locator(`[data-key="${key}"] .track`).count()).toBe(2);
-    expect(await page.locator("#by-fate tfoot").innerText()).toContain(words);
+    // The table sums up estimates of the messages; the head fits them into what the provider counted.
+    expect(await page.locator("#by-fate tfoot").innerText()).toContain(number(b.tokensAfter));
   });
 
   it("finds a text and goes from place to place", async () => {
@@ -183,12 +247,23 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     expect(await page.locator(".cache").innerText()).toContain("read from the cache");
   });
 
-  it("shows exactly what a compaction would leave", async () => {
+  it("lists what every policy would leave, and applies the one that is chosen", async () => {
     const page = await open();
-    await page.getByRole("tab", { name: "Compaction" }).click();
+    await page.getByRole("tab", { name: "Policies" }).click();
+    const results = inspection.comparePolicies({ upTo: 50 });
+    await expect.poll(() => page.locator(".policies tbody tr").count()).toBe(results.length);
+    const [fixed] = results.filter(({ id }) => id === "fixed");
+    await page.getByRole("button", { name: "Fork, fixed tiers" }).click();
+    await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(fixed?.tokens ?? 0));
+  });
+
+  it("shows exactly what a compaction would leave, under what the ones before have lost", async () => {
+    const page = await open();
+    await page.getByRole("tab", { name: "Lost" }).click();
     const preview = inspection.previewCompaction({ upTo: 50 });
     if (preview.status !== "planned") throw new Error(preview.reason);
     const panel = page.getByRole("tabpanel");
+    await expect.poll(() => page.locator(".compacted > h3").count()).toBe(inspection.lostContent().length);
     await page.getByLabel("The summary", { exact: true }).waitFor();
     expect(await page.getByLabel("The summary", { exact: true }).locator("pre").textContent()).toBe(
       preview.summary,

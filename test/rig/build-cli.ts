@@ -1,11 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { rolldown } from "rolldown";
+import { whyToBuild } from "./fresh-build.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** Bundles the command line as the package does, and gives its path. Test files that run at once take a name each. */
-export function buildCli(name = "cli"): Promise<string> {
+/** The command line of the package where it was built from these sources, else a bundle. Test files that run at once take a name each. */
+export async function buildCli(name = "cli"): Promise<string> {
+  if (whyToBuild(root) === undefined) return resolve(root, "dist/cli.js");
   return bundleCli(resolve(root, `.rig/${name}.js`));
 }
 

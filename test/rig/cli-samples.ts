@@ -8,6 +8,7 @@ import {
   lowerToPi,
   lowerToSweAgent,
 } from "./random-history/lower-to-files.ts";
+import { lowerToOpencode2 } from "./random-history/lower-to-opencode2.ts";
 
 /** A transcript file of one format, as its text. */
 export interface Sample {
@@ -31,6 +32,7 @@ export function cliSamples(): readonly Sample[] {
     { format: "pi", fileName: "pi.jsonl", text: jsonLines(lowerToPi(history())) },
     { format: "gemini-cli", fileName: "gemini-cli.jsonl", text: jsonLines(lowerToGeminiCli(history())) },
     { format: "swe-agent", fileName: "swe-agent.traj", text: JSON.stringify(lowerToSweAgent(history())) },
+    { format: "opencode2", fileName: "opencode2.json", text: JSON.stringify(lowerToOpencode2(history())) },
     { format: "anthropic", fileName: "anthropic.json", text: JSON.stringify(anthropicRequest()) },
     { format: "openai-chat", fileName: "chat.json", text: JSON.stringify(chatRequest()) },
     { format: "openai-responses", fileName: "responses.json", text: JSON.stringify(responsesRequest()) },

@@ -10,7 +10,7 @@ import type {
   ToolOutputChange,
   TurnSettings,
 } from "../../src/plugin/host/agent-host.ts";
-import type { ShownPiece } from "../../src/plugin/host/screen.ts";
+import type { ShownPiece } from "../../src/plugin/host/host-parts.ts";
 import { createPlugin } from "../../src/plugin/plugin.ts";
 import type { ScriptedReply, StagedAgent } from "../../src/testing/contracts/agent-host-contract.ts";
 import { applyEdits } from "../../src/transcript/edit.ts";
@@ -81,7 +81,13 @@ export function createFakeAgent({ directory, options, tools = {}, results }: Fak
     project: `fake ${directory}`,
     attendance: "attended",
     packageFolders: [],
-    can: { carryResults: results === "carried", rejectAsks: false, deliversOnce: results === "inbox" },
+    can: {
+      carryResults: results === "carried",
+      rejectAsks: false,
+      deliversOnce: results === "inbox",
+      graftRequests: true,
+      wakeParents: true,
+    },
     format,
     tools: {
       kindOf: (tool) => (tool === "delegate" ? "subagent" : undefined),
@@ -276,7 +282,12 @@ export function createFakeAgent({ directory, options, tools = {}, results }: Fak
     compact: (sessionId) => plugin.beforeCompaction({ sessionId }),
     async takeSummary(sessionId) {
       const { messages = [] } = sessions.get(sessionId) ?? {};
-      const summary = await plugin.compact({ sessionId, messages: async () => [...messages], model: MODEL });
+      const compacted = await plugin.compact({
+        sessionId,
+        messages: async () => [...messages],
+        model: MODEL,
+      });
+      const summary = compacted?.summary;
       if (summary !== undefined)
         messages.splice(0, messages.length, checkpointMessage(newId("message"), summary));
       await plugin.onSignal({ type: "compacted", sessionId });

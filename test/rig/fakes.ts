@@ -1,5 +1,9 @@
-import type { Clock } from "../../src/compaction/ports/clock.ts";
-import type { SummarizeOptions, Summarizer, SummaryRequest } from "../../src/compaction/ports/summarizer.ts";
+import type {
+  Clock,
+  SummarizeOptions,
+  Summarizer,
+  SummaryRequest,
+} from "../../src/compaction/ports/summarizer.ts";
 
 /** A clock that stands still until it is told to move. */
 export interface FakeClock extends Clock {

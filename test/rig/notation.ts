@@ -1,6 +1,6 @@
+import { isCleared } from "../../src/transcript/content.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../src/transcript/message.ts";
 import type { Part, ToolOutcome, ToolPart } from "../../src/transcript/part.ts";
-import { isCleared } from "../../src/transcript/tool-results.ts";
 
 export { deepFreeze } from "../../src/testing/format-contract.ts";
 

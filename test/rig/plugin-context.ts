@@ -5,9 +5,9 @@ import { onTestFinished } from "vitest";
 import type { Hooks } from "../../src/hosts/opencode/hooks.ts";
 import { createHooks, createOpencodeHost } from "../../src/hosts/opencode/server.ts";
 import type { HostAnswer, HostCalls } from "../../src/hosts/opencode/sessions.ts";
-import { createPluginContext, type PluginContext } from "../../src/plugin/context/context.ts";
+import { createPluginContext, type Feature, type PluginContext } from "../../src/plugin/context/context.ts";
 import { readPluginOptions } from "../../src/plugin/context/options.ts";
-import { combineFeatures, type Feature, type FeatureFailure } from "../../src/plugin/host/features.ts";
+import { combineFeatures, type FeatureFailure } from "../../src/plugin/plugin.ts";
 import { type PluginEntry, readPluginJournal } from "../../src/plugin/stores/journal.ts";
 
 /** A context of the plugin in OpenCode, whose store is a folder of its own and whose host knows every session as a root. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Session } from "../../src/session/session.ts";
+import { outcomeText } from "../../src/transcript/content.ts";
 import type { Message, Transcript, Usage } from "../../src/transcript/message.ts";
-import { outcomeText } from "../../src/transcript/part.ts";
 
 /** A provider with a window of its own, which refuses nothing but what is longer than that. */
 export interface RealWindow {

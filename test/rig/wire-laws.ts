@@ -1,16 +1,16 @@
 import { expect } from "vitest";
 import { dropMedia } from "../../src/compaction/recover.ts";
 import { omitForChild } from "../../src/fork/context/options.ts";
-import { charBudget } from "../../src/stages/budget.ts";
+import { charBudget } from "../../src/stages/boundary.ts";
 import { pruneStage } from "../../src/stages/prune.ts";
 import { redactTranscript } from "../../src/stages/redact.ts";
 import { repairPairing } from "../../src/stages/repair.ts";
 import { supersede } from "../../src/stages/supersede.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../src/stages/tiers.ts";
 import { contentView, formatLaws } from "../../src/testing/format-contract.ts";
+import { toolResults } from "../../src/transcript/content.ts";
 import type { Edit, Stage } from "../../src/transcript/edit.ts";
 import type { Format } from "../../src/transcript/format.ts";
-import { toolResults } from "../../src/transcript/tool-results.ts";
 
 /** Checks the laws of a format on one wire of a provider, with the edits of the real stages. */
 export function checkWireLaws<Wire>(format: Format<Wire>, wire: Wire): void {

@@ -1,11 +1,14 @@
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
 import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
-import { journalContract } from "../../src/testing/contracts/journal-contract.ts";
-import { recordStoreContract } from "../../src/testing/contracts/record-store-contract.ts";
-import { spillStoreContract } from "../../src/testing/contracts/spill-store-contract.ts";
+import {
+  journalContract,
+  recordStoreContract,
+  spillStoreContract,
+} from "../../src/testing/contracts/store-contracts.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 for (const durable of [true, false]) {
@@ -14,7 +17,11 @@ for (const durable of [true, false]) {
     <Store>(create: (root: string) => Store) =>
     async () => {
       const root = join(temporaryFolder(), "not", "yet", "there");
-      return { open: () => create(root) };
+      const makeUnavailable = async (): Promise<void> => {
+        // A folder where others write is no place of ours; nobody else need be there to try it.
+        chmodSync(root, 0o1777);
+      };
+      return { open: () => create(root), makeUnavailable };
     };
   const runner = { describe, it };
   spillStoreContract(runner, {

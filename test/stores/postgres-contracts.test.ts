@@ -1,21 +1,30 @@
 import { describe, it } from "vitest";
 import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
-import { journalContract } from "../../src/testing/contracts/journal-contract.ts";
-import { recordStoreContract } from "../../src/testing/contracts/record-store-contract.ts";
-import { spillStoreContract } from "../../src/testing/contracts/spill-store-contract.ts";
+import {
+  journalContract,
+  recordStoreContract,
+  spillStoreContract,
+} from "../../src/testing/contracts/store-contracts.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();
+
+/** Port 1 is nobody's. */
+const NOWHERE = { connectionString: "postgres://agent@127.0.0.1:1/none", retryMs: 0 };
 
 describe.skipIf(postgres === undefined)("with a real server", () => {
   const createPlace =
     <Store>(store: (stores: PostgresStores) => Store) =>
     async () => {
       const schema = postgres?.newSchema() ?? "";
+      let isAway = false;
       return {
         open(): Store {
           if (postgres === undefined) throw new Error("no server");
-          return store(postgres.open(schema));
+          return store(postgres.open(schema, isAway ? NOWHERE : {}));
+        },
+        async makeUnavailable() {
+          isAway = true;
         },
       };
     };

@@ -31,7 +31,7 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
   );
 
   it("a restart is noticed by nobody who can wait", async () => {
-    const stores = postgres().open(postgres().newSchema(), { retryMs: 30_000 });
+    const stores = postgres().open(postgres().newSchema(), { timeoutMs: 60_000, retryMs: 30_000 });
     const records = stores.records("r");
     await records.put({ id: "a", value: 1, expected: "missing" });
     await server().kill();
@@ -131,7 +131,82 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
     const { spills } = postgres().open(schema);
     const stored = await spills.put("the truth");
     await server().run(`update "${schema}".spills set content = 'the lie'`);
-    expect(await spills.get(stored.status === "stored" ? stored.handle : "")).toBeUndefined();
+    const { handle } = stored as { readonly handle: string };
+    expect(await spills.get(handle)).toMatchObject({ status: "failed", code: "DAMAGED" });
+    expect((await spills.put("the truth")).status).toBe("stored");
+    expect(await spills.get(handle)).toBe("the truth");
+  });
+
+  it("a damaged piece of a large output mends with the next put of it", async () => {
+    const schema = postgres().newSchema();
+    const { spills } = postgres().open(schema);
+    const large = "large ".repeat(400_000);
+    const { handle } = (await spills.put(large)) as { readonly handle: string };
+    for (const damage of [
+      "update spill_pieces set content = 'x' where number = 1",
+      "delete from spill_pieces where number = 0",
+    ]) {
+      await server().run(damage.replace("spill_pieces", `"${schema}".spill_pieces`));
+      expect(await spills.get(handle)).toMatchObject({ status: "failed", code: "DAMAGED" });
+      expect((await spills.put(large)).status).toBe("stored");
+      expect(await spills.get(handle)).toBe(large);
+    }
+  });
+
+  it("entries that a log has lost are told", async () => {
+    const schema = postgres().newSchema();
+    const [journal, other] = [postgres().open(schema).journal("s"), postgres().open(schema).journal("s")];
+    for (const value of [1, 2, 3]) await journal.append(value);
+    await other.append("other");
+    for (const value of [4, 5]) await journal.append(value);
+    expect((await journal.read()).problems).toEqual([]);
+    // As a server that took over without the last commits.
+    await server().run(`delete from "${schema}".journal_entries where value in ('2', '3')`);
+    const { entries, problems } = await journal.read();
+    // Two of them have the same number, and their writers' names are random.
+    expect(new Set(entries.map(({ value }) => value))).toEqual(new Set([1, 4, "other", 5]));
+    expect(problems).toMatchObject([{ type: "missing-lines", code: "GAP" }]);
+  });
+
+  it("an entry that could not be written leaves no gap to report", async () => {
+    const schema = postgres().newSchema();
+    const journal = postgres().open(schema).journal("s");
+    await journal.append(1);
+    await server().run(`alter table "${schema}".journal_entries add constraint no check (value <> '2')`);
+    expect((await journal.append(2)).status).toBe("failed");
+    expect(await journal.append(3)).toMatchObject({ status: "appended" });
+    expect(await journal.read()).toMatchObject({ entries: [{ value: 1 }, { value: 3 }], problems: [] });
+  });
+
+  it("a version that comes again after a take-over without the last commits fences off its old owner", async () => {
+    const schema = postgres().newSchema();
+    const [owner, other] = [postgres().open(schema).records("r"), postgres().open(schema).records("r")];
+    const first = await owner.put({ id: "a", value: "first", expected: "missing" });
+    const seen = first.status === "stored" ? first.version : 0;
+    expect(await owner.put({ id: "a", value: "lost", expected: seen })).toMatchObject({ version: seen + 1 });
+    // The new server has never heard of the last write; another machine makes one, under the same number.
+    await server().run(
+      `update "${schema}".records set value = '"first"', version = ${seen}, write_id = gen_random_uuid()`,
+    );
+    expect(await other.put({ id: "a", value: "theirs", expected: seen })).toMatchObject({
+      version: seen + 1,
+    });
+    const stale = await owner.put({ id: "a", value: "stale", expected: seen + 1 });
+    expect(stale).toEqual({ status: "conflict", actual: seen + 1 });
+    expect(await owner.delete("a", seen + 1)).toMatchObject({ status: "conflict" });
+    expect(await owner.get("a")).toMatchObject({ status: "found", value: "theirs" });
+    expect(await owner.put({ id: "a", value: "read again", expected: seen + 1 })).toMatchObject({
+      status: "stored",
+    });
+  });
+
+  it("a record tells its age by the server's clock", async () => {
+    const schema = postgres().newSchema();
+    const records = postgres().open(schema).records("r");
+    await records.put({ id: "a", value: 1, expected: "missing" });
+    await server().run(`update "${schema}".records set stored_at = now() - interval '40 seconds'`);
+    const found = await records.get("a");
+    expect(found.status === "found" && (found.ageMs ?? 0) >= 40_000).toBe(true);
   });
 
   it("a log that was removed goes on", async () => {

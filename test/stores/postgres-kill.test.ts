@@ -24,7 +24,8 @@ describe.skipIf(postgres === undefined)("a server that is killed while it is wri
     };
     const lost: string[] = [];
     const stop = new AbortController();
-    const open = (): PostgresStores => postgres.open(schema, { retryMs: 20_000, maxConnections: 4 });
+    const open = (): PostgresStores =>
+      postgres.open(schema, { timeoutMs: 60_000, retryMs: 20_000, maxConnections: 4 });
     const reader = open();
     const writing = Promise.all([
       writeRecords({ stores: open(), acknowledged, stop: stop.signal }),

@@ -30,13 +30,12 @@ describe.skipIf(postgres === undefined)("the schema", () => {
     const schema = newSchema();
     const pool = new pg.Pool({ connectionString: postgres?.server.connectionString ?? "", max: 2 });
     const [used, other] = [await pool.connect(), await pool.connect()];
-    const client: PostgresClient = used;
-    await migrate(client, { schema: `"${newSchema()}"` });
+    await migrate(through(used), { schema: `"${newSchema()}"` });
     await other.query("begin");
     await other.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
       `carryover schema "${schema}"`,
     ]);
-    const migrating = migrate(client, { schema: `"${schema}"` });
+    const migrating = migrate(through(used), { schema: `"${schema}"` });
     await expect.poll(() => postgres?.server.run(WAITING), { timeout: 20_000 }).toBe("1");
     await other.query(`create schema "${schema}"`);
     await other.query("commit");
@@ -73,11 +72,16 @@ async function versions(schema: string): Promise<string | undefined> {
 /** Migrates as a program with these steps would. */
 async function step(schema: string, migrations: readonly Migration[]): Promise<void> {
   const pool = new pg.Pool({ connectionString: postgres?.server.connectionString ?? "", max: 1 });
-  const client: PostgresClient = await pool.connect();
+  const client = await pool.connect();
   try {
-    await migrate(client, { schema: `"${schema}"`, migrations });
+    await migrate(through(client), { schema: `"${schema}"`, migrations });
   } finally {
     client.release(new Error("not used again"));
     await pool.end();
   }
+}
+
+/** Statements on one connection. */
+function through(client: PostgresClient): Parameters<typeof migrate>[0] {
+  return async (statement) => (await client.query(statement)).rows ?? [];
 }

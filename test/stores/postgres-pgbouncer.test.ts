@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
-import { journalContract } from "../../src/testing/contracts/journal-contract.ts";
-import { recordStoreContract } from "../../src/testing/contracts/record-store-contract.ts";
-import { spillStoreContract } from "../../src/testing/contracts/spill-store-contract.ts";
+import {
+  journalContract,
+  recordStoreContract,
+  spillStoreContract,
+} from "../../src/testing/contracts/store-contracts.ts";
 import { startPgBouncer } from "../rig/postgres/start-pgbouncer.ts";
 import { postgresForTests } from "./postgres-place.ts";
 

@@ -5,8 +5,9 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { Command } from "commander";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
-import { readLoadedNote, VERSION } from "../../plugin/loaded.ts";
+import { readLoadedNote, VERSION } from "../../plugin/control.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
+import { programOf } from "../install/install.ts";
 import {
   type HostConfiguration,
   isCarryover,
@@ -22,13 +23,15 @@ import { checkPlugin } from "./check-plugin.ts";
 import { checkSettings, checkTerminal } from "./check-settings.ts";
 import { checkDatabase, checkStore } from "./check-store.ts";
 import { type Finding, renderFindings } from "./finding.ts";
+import { diagnoseHookAgent } from "./hook-agents.ts";
 import { checkOpencode2, isOpencode2 } from "./opencode2.ts";
 import { runSelfTest } from "./self-test.ts";
 
-/** `carryover doctor`: checks whether the OpenCode plugin works here, and says what to do if it does not. */
+/** `carryover doctor`: checks whether the plugin works here, and says what to do if it does not. */
 export function doctorCommand(): Command {
   return new Command("doctor")
-    .description("check OpenCode, the plugin, its settings and its store, and that our edits reach the model")
+    .description("check an agent, the plugin, its settings and its store, and that our edits reach the model")
+    .argument("[agent]", "opencode, claude-code or codex", "opencode")
     .option("--json", "print { findings } for a program to read")
     .option("--opencode <path>", "the program of OpenCode; the one on PATH when unset")
     .option("--plugin <path>", "the plugin for the self-test; the configured one when unset")
@@ -41,10 +44,13 @@ export function doctorCommand(): Command {
 const EXAMPLES = `
 Examples:
   carryover doctor
+  carryover doctor claude-code
+  carryover doctor codex
   carryover doctor --no-self-test --json | jq '.findings[] | select(.level == "problem")'
 
 OpenCode is started twice: in this folder, as a server for this machine only, to be asked which tools it has; and for the
-self-test in a folder that is thrown away, with a model of ours. Nothing is sent to your provider.
+self-test in a folder that is thrown away, with a model of ours. Claude Code and Codex are asked which plugins they have.
+Nothing is sent to your provider.
 Exit codes: 0 nothing has to be done, 2 something has, 1 a fault of Carryover.`;
 
 interface DoctorFlags {
@@ -55,15 +61,14 @@ interface DoctorFlags {
   readonly selfTest: boolean;
 }
 
-async function runDoctor(flags: DoctorFlags): Promise<void> {
-  const findings = await diagnose({
-    ...flags,
-    directory: process.cwd(),
-    env: process.env,
-    onWait: () => {
-      if (!flags.json) process.stderr.write("Running OpenCode; this takes some seconds.\n");
-    },
-  });
+async function runDoctor(agent: string, flags: DoctorFlags): Promise<void> {
+  const hooked = agent === "opencode" ? undefined : programOf(agent);
+  const onWait = (): void => {
+    const title = hooked?.title ?? "OpenCode";
+    if (!flags.json) process.stderr.write(`Running ${title}; this takes some seconds.\n`);
+  };
+  const setup = { ...flags, directory: process.cwd(), env: process.env, onWait };
+  const findings = await (hooked === undefined ? diagnose(setup) : diagnoseHookAgent(hooked, setup));
   if (flags.json) printJson({ findings });
   else process.stdout.write(renderFindings(findings, colorsFor(process.stdout)));
   const problems = findings.filter(({ level }) => level === "problem").length;

@@ -6,7 +6,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { EVAL_DEFAULTS, MEASURES, type MeasureName } from "../../eval/measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
 import { chartSvg } from "../../eval/report/chart.ts";
-import { controlsLine, createEvalCharts, evalPage } from "../../eval/report/eval-page.ts";
+import { controlsLine, createEvalCharts, evalPage, verdictLine } from "../../eval/report/eval-page.ts";
 import { createEvalReport, type EvalReport } from "../../eval/report/eval-report.ts";
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
 import { findTranscriptFiles } from "../files/find-files.ts";
@@ -191,6 +191,7 @@ function evalText(
   const { sessions, controls } = report;
   const formats = Object.entries(sessions.byFormat).map(([format, count]) => `${count} ${format}`);
   return [
+    colors.bold(verdictLine(report)),
     `${sessions.total} sessions (${formats.join(", ")}), ${sessions.probed} long enough to be probed: ${sessions.probes} probes, ${sessions.targets} targets`,
     controls.holds ? controlsLine(report) : colors.red(controlsLine(report)),
     "",

@@ -6,14 +6,14 @@ import { pathToFileURL } from "node:url";
 import { workerData } from "node:worker_threads";
 import { type EvalOptions, measureSession, type SessionMeasure } from "../../eval/measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
-import { type EvalSession, linesInFileOrder } from "../../eval/probe/eval-session.ts";
+import { type EvalSession, linesInFileOrder } from "../../eval/probe/next-use.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { formatOf, readTranscript, workingDirectoryOf } from "../../formats/read-transcript.ts";
-import { errorMessage } from "../../text/display.ts";
+import { errorMessage } from "../../text/truncate.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { modifiedMs } from "../files/find-files.ts";
-import { unpackedBytes } from "../files/read-input.ts";
 import { measureFiles, serveThread } from "../files/thread-pool.ts";
+import { unpackedBytes } from "../files/unpack.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { CliError } from "../terminal/cli-error.ts";
 

@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { errorMessage } from "../../text/display.ts";
 import { CliError } from "../terminal/cli-error.ts";
+import { cannotRead } from "./read-input.ts";
 
 /** The transcript files at these paths: files as given, folders searched recursively, in a stable order. */
 export async function findTranscriptFiles(paths: readonly string[]): Promise<readonly string[]> {
@@ -22,7 +22,7 @@ async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch (error) {
-    throw new CliError(`Cannot read ${path}: ${errorMessage(error)}`, [], { cause: error });
+    throw cannotRead(path, error as NodeJS.ErrnoException);
   }
 }
 
@@ -40,21 +40,20 @@ async function filesIn(folder: string): Promise<readonly string[]> {
   );
 }
 
-/** The most recently modified file below a folder; undefined if there is none or no such folder. */
-export async function newestFile(
+/** The files below a folder that hold something, the most recently modified first; none where there is no such folder. */
+export async function newestFiles(
   folder: string,
-  isWanted: (name: string) => boolean,
-): Promise<DatedFile | undefined> {
+  isWanted: (name: string, path: string) => boolean,
+): Promise<readonly DatedFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  let newest: DatedFile | undefined;
+  const found: DatedFile[] = [];
   for (const entry of entries) {
-    if (!entry.isFile() || !isWanted(entry.name)) continue;
     const path = join(entry.parentPath, entry.name);
-    const time = await modifiedMs(path);
-    if (time !== undefined && (newest === undefined || time > newest.modifiedMs))
-      newest = { path, modifiedMs: time };
+    if (!entry.isFile() || !isWanted(entry.name, path)) continue;
+    const { size, mtimeMs } = await stat(path).catch(() => ({ size: 0, mtimeMs: 0 }));
+    if (size > 0) found.push({ path, modifiedMs: mtimeMs });
   }
-  return newest;
+  return found.sort((one, other) => other.modifiedMs - one.modifiedMs);
 }
 
 /** When a file was last modified; undefined if it does not exist. */

@@ -8,7 +8,7 @@ import { formatOf } from "../../formats/read-transcript.ts";
 import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
 import { profileSession } from "../inspect/profile-session.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { readBytes } from "./read-input.ts";
+import { explainUnreadable, readBytes } from "./read-input.ts";
 
 const samples = cliSamples().map(({ text }) => text.slice(0, 30_000));
 
@@ -81,4 +81,34 @@ describe("a file that is not as it should be", () => {
       exitCode: 2,
     });
   });
+});
+
+it("is read in UTF-16 too, as some shells write it", async () => {
+  const text = cliSamples()[0]?.text ?? "";
+  const wide = await readBytes(Buffer.from(`\ufeff${text}`, "utf16le"), "it");
+  const plain = await readBytes(Buffer.from(text), "it");
+  expect(wide.transcript).toEqual(plain.transcript);
+  expect(wide.warnings).toEqual(plain.warnings);
+});
+
+it("is said to be too long for one JSON text, and not broken, where it is longer than a text can be", () => {
+  const huge = { length: 600_000_000, subarray: () => new Uint8Array([0x7b]) } as unknown as Uint8Array;
+  const { message, advice } = explainUnreadable(huge, {
+    name: "export.json",
+    reason: "no line could be read",
+  });
+  expect(message).toMatch(
+    /^export\.json has [\d.]+ MB: one JSON text of more than [\d.]+ MB cannot be parsed$/,
+  );
+  expect(advice.join()).toContain("need not be broken");
+});
+
+it("has the title that was given to it, and not that of another session", async () => {
+  const line = { type: "user", uuid: "mine", sessionId: "s", message: { role: "user", content: "Hello" } };
+  const title = (summary: string, leafUuid: string) => ({ type: "summary", summary, leafUuid });
+  const titleOf = async (...lines: readonly object[]) =>
+    (await readBytes(Buffer.from(lines.map((each) => JSON.stringify(each)).join("\n")), "it")).title;
+  expect(await titleOf(title("Mine", "mine"), title("Another", "elsewhere"), line)).toBe("Mine");
+  expect(await titleOf(title("Another", "elsewhere"), line)).toBeUndefined();
+  expect(await titleOf(line, title("Mine", "mine"))).toBe("Mine");
 });

@@ -1,14 +1,24 @@
+import { constants } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { pipeline, Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { isJsonText } from "../../formats/blocks/block-content.ts";
 import { readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
 import { messagesOf } from "../../formats/wires/opencode/opencode.ts";
 import type { OpenCodeWire } from "../../formats/wires/opencode/session-message.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { formatBytes, plural } from "../../text/truncate.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { formatNumber, terminalText } from "../terminal/output.ts";
+import { terminalText } from "../terminal/output.ts";
+import {
+  BROKEN_PACKING,
+  inUtf8,
+  oneChunk,
+  type Packing,
+  packingOf,
+  packingOfFile,
+  unpack,
+  unpackedBytes,
+} from "./unpack.ts";
 
 /** A transcript file of any known format, with what could be read of it. */
 export interface InputFile extends Omit<TranscriptFile, "format">, SessionName {
@@ -29,7 +39,7 @@ export async function readInput(path: string, keep: "all" | "live" = "all"): Pro
   try {
     if (path === "-") return await readBytes(await standardInput(), name);
     const packing = await packingOfFile(path);
-    const file = await readTranscript(unpack(createReadStream(path), packing), { keep });
+    const file = await readTranscript(inUtf8(unpack(createReadStream(path), packing)), { keep });
     // Awaited here, so that what is thrown is explained below.
     return await toInput(file, { name, packing, bytes: async () => unpackedBytes(await readFile(path)) });
   } catch (error) {
@@ -40,7 +50,11 @@ export async function readInput(path: string, keep: "all" | "live" = "all"): Pro
 /** Reads a transcript that is already in memory. */
 export async function readBytes(packed: Uint8Array, name: string): Promise<InputFile> {
   const bytes = await unpackedBytes(packed);
-  return toInput(await readTranscript(bytes), { name, packing: packingOf(packed), bytes: async () => bytes });
+  return toInput(await readTranscript(inUtf8(oneChunk(bytes))), {
+    name,
+    packing: packingOf(packed),
+    bytes: async () => bytes,
+  });
 }
 
 interface Source {
@@ -60,7 +74,10 @@ async function toInput(file: TranscriptFile, { name, packing, bytes }: Source): 
     packing,
     ...sessionNameOf(file.wire),
     warnings: [
-      ...file.problems.map(({ lineNumber, problem, text }) => `line ${lineNumber} is ${problem}: ${text}`),
+      ...file.problems.map(
+        ({ lineNumber, problem, text, records = 0 }) =>
+          `line ${lineNumber} is ${problem}: ${text}${records === 0 ? "" : `; ${plural(records, "record")} in it could be read`}`,
+      ),
       ...(format === "opencode" ? brokenMessages(file.wire as OpenCodeWire) : []),
     ],
   };
@@ -74,33 +91,35 @@ function brokenMessages(wire: OpenCodeWire): readonly string[] {
   });
 }
 
-async function standardInput(): Promise<Uint8Array> {
+/** All of standard input. */
+export async function standardInput(): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
-}
-
-/** How a file is packed. */
-export async function packingOfFile(path: string): Promise<Packing> {
-  for await (const chunk of createReadStream(path, { end: 3 })) return packingOf(chunk as Buffer);
-  return "plain";
 }
 
 /** What to say of a file that cannot be read. */
 export function cannotRead(name: string, error: NodeJS.ErrnoException): CliError {
   const { code = "", message } = error;
   const reason = REASONS[code] ?? message;
-  const isWord = code === "ENOENT" && /^[a-z-]+$/.test(name);
   const advice = [
-    ...(code === "ENOENT" && !isWord && /^[\w-]{4,}$/.test(name)
-      ? ["No session here has an id that begins so."]
-      : []),
-    ...(isWord ? [`There is no command ${name} either: carryover --help lists them.`] : []),
+    ...(code === "ENOENT" && /^[\w-]+$/.test(name) ? [noSuchId(name)] : []),
     ...(code === "EISDIR" ? ["`carryover stats` reads folders."] : []),
     ...(code === "cannot-unpack" ? ["If it is a session, unpack it with gzip -d or zstd -d first."] : []),
+    ...(code === BROKEN_PACKING ? ["`carryover rescue` takes what can still be read of a session."] : []),
   ];
   return new CliError(`Cannot read ${name}: ${reason}`, advice, { cause: error });
 }
+
+/** What to say of a name that is neither a file nor the beginning of a session's id. */
+export function noSuchId(name: string): string {
+  return name.length < MIN_ID_CHARS
+    ? `Of the id of a session the first ${MIN_ID_CHARS} characters are needed at least.`
+    : "No session here has an id that begins so.";
+}
+
+/** Fewer are no name: too many ids begin with them. */
+export const MIN_ID_CHARS = 4;
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
@@ -128,13 +147,20 @@ interface SessionName {
 function sessionNameOf(wire: unknown): SessionName {
   const values = Array.isArray(wire) ? wire : [wire];
   let sessionId: string | undefined;
-  let title: string | undefined;
+  const titles: { readonly title: string; readonly leafUuid: string | undefined }[] = [];
   for (const value of values) {
     const line = asObject(value);
     sessionId ??= idOf(line);
-    title = titleOf(line) ?? title;
+    const title = titleOf(line);
+    if (title !== undefined) titles.push({ title, leafUuid: asString(line.leafUuid) });
   }
+  const title = titles.findLast(({ leafUuid }) => leafUuid === undefined || hasLine(values, leafUuid))?.title;
   return omitUndefined({ sessionId, title });
+}
+
+/** Claude Code writes titles of other sessions into a file too; each names the last line of its own. */
+function hasLine(values: readonly unknown[], uuid: string): boolean {
+  return values.some((value) => asObject(value).uuid === uuid);
 }
 
 /** The title and id of a session for display, or else the fallback. */
@@ -165,16 +191,23 @@ function titleOf(line: UnknownObject): string | undefined {
 }
 
 /** Explains why a file is no transcript: it is empty, not text, cut off somewhere, or JSON of another kind. */
-function explainUnreadable(
+export function explainUnreadable(
   bytes: Uint8Array,
   { name, reason }: { readonly name: string; readonly reason: string },
 ): CliError {
   if (bytes.subarray(0, SAMPLE_BYTES).includes(0))
     return new CliError(`${name} is not a text file`, [KNOWN_FORMATS]);
+  if (bytes.length > constants.MAX_STRING_LENGTH)
+    return new CliError(
+      `${name} has ${formatBytes(bytes.length)}: one JSON text of more than ${formatBytes(constants.MAX_STRING_LENGTH)} cannot be parsed`,
+      ["It need not be broken. Sessions with a JSON value in each line may be as long as they like."],
+    );
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_EXPLAINED_BYTES));
   if (text.trim() === "")
     return new CliError(`${name} is empty`, [
-      "Write a session with `opencode export <session> > session.json`.",
+      name.includes(".jsonl")
+        ? "The program whose session it is has written nothing to it."
+        : "Write a session of OpenCode with `opencode export <session> > session.json`.",
     ]);
   try {
     JSON.parse(text);
@@ -231,121 +264,3 @@ export function lineAndColumn(body: string, position: number): string {
   const line = before.split("\n").length;
   return `line ${line}, column ${position - before.lastIndexOf("\n")}`;
 }
-
-/** How a transcript file is packed. Codex packs old rollouts with zstd. */
-export type Packing = "plain" | "gzip" | "zstd";
-
-/** How a file is packed, by its first bytes. */
-export function packingOf(bytes: Uint8Array): Packing {
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "gzip";
-  return ZSTD_MAGIC.every((byte, index) => bytes[index] === byte) ? "zstd" : "plain";
-}
-
-const ZSTD_MAGIC: readonly number[] = [0x28, 0xb5, 0x2f, 0xfd];
-
-/** The bytes of a packed file, piece by piece. Fails where they are broken, or become more than a session can be. */
-export async function* unpack(
-  source: PackedSource,
-  packing: Packing,
-  limits: UnpackLimits = {},
-): PackedSource {
-  if (packing === "plain") {
-    yield* source;
-    return;
-  }
-  const { maxBytes = MAX_UNPACKED_BYTES, maxRatio = MAX_RATIO } = limits;
-  const read = { packed: 0, unpacked: 0 };
-  const counted = countBytes(source, (count) => {
-    read.packed += count;
-  });
-  for await (const chunk of packing === "gzip" ? gunzip(counted) : unzstd(counted)) {
-    read.unpacked += chunk.length;
-    if (read.unpacked > maxBytes)
-      throw new UnpackError(`it is larger than ${formatNumber(maxBytes)} bytes when it is unpacked`);
-    if (read.unpacked > RATIO_FROM_BYTES && read.unpacked > maxRatio * read.packed)
-      throw new UnpackError(
-        `it becomes more than ${formatNumber(maxRatio)} times as large when it is unpacked`,
-      );
-    yield chunk;
-  }
-}
-
-type PackedSource = AsyncIterable<Uint8Array>;
-
-/** The most that is unpacked. */
-interface UnpackLimits {
-  readonly maxBytes?: number;
-  /** Unpacked bytes for each packed one. */
-  readonly maxRatio?: number;
-}
-
-/** The largest session file that we have heard of has 892 MB. */
-const MAX_UNPACKED_BYTES = 2 * 1024 ** 3;
-/** The 53 sessions of our second corpus are 2 to 9 times as large as packed. */
-const MAX_RATIO = 1_000;
-const RATIO_FROM_BYTES = 16 * 1024 ** 2;
-
-/** A file that cannot be unpacked, and why. */
-class UnpackError extends Error {
-  readonly code = "cannot-unpack";
-}
-
-/** The bytes of a file in memory, unpacked where they are packed. */
-export async function unpackedBytes(bytes: Uint8Array): Promise<Uint8Array> {
-  const packing = packingOf(bytes);
-  if (packing === "plain") return bytes;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of unpack(oneChunk(bytes), packing)) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-async function* oneChunk(bytes: Uint8Array): PackedSource {
-  yield bytes;
-}
-
-async function* countBytes(source: PackedSource, onBytes: (count: number) => void): PackedSource {
-  for await (const chunk of source) {
-    onBytes(chunk.length);
-    yield chunk;
-  }
-}
-
-async function* gunzip(source: PackedSource): PackedSource {
-  // `pipeline` forwards an error of either stream to whoever reads the second.
-  const unpacked = pipeline(Readable.from(source), createGunzip(), () => {});
-  try {
-    yield* unpacked;
-  } catch (error) {
-    const { code = "", message } = error as NodeJS.ErrnoException;
-    throw code.startsWith("Z_")
-      ? new UnpackError(`its gzip is broken (${message})`, { cause: error })
-      : error;
-  }
-}
-
-/** Node unpacks zstd itself only from version 22 on. The code for it is read when the first such file is. */
-async function* unzstd(source: PackedSource): PackedSource {
-  const { Decompress } = await import("fzstd");
-  let ready: Uint8Array[] = [];
-  const stream = new Decompress((chunk) => {
-    ready.push(chunk);
-  });
-  const push = (chunk: Uint8Array, isLast: boolean): readonly Uint8Array[] => {
-    try {
-      stream.push(chunk, isLast);
-    } catch (error) {
-      throw new UnpackError(`its zstd is broken (${(error as Error).message})`, { cause: error });
-    }
-    const chunks = ready;
-    ready = [];
-    return chunks;
-  };
-  for await (const chunk of source) {
-    // In small steps: a few bytes can stand for many.
-    for (let start = 0; start < chunk.length; start += STEP_BYTES)
-      yield* push(chunk.subarray(start, start + STEP_BYTES), false);
-  }
-  yield* push(new Uint8Array(0), true);
-}
-
-const STEP_BYTES = 512;

@@ -7,10 +7,10 @@ import type {
   SessionMessage,
   SessionPart,
 } from "../../formats/wires/opencode/session-message.ts";
-import { errorMessage } from "../../text/display.ts";
 import { asNumber, asObject, type UnknownObject } from "../../text/json.ts";
+import { errorMessage } from "../../text/truncate.ts";
 import type { Edit } from "../../transcript/edit.ts";
-import { CliError } from "../terminal/cli-error.ts";
+import { CliError, systemError } from "../terminal/cli-error.ts";
 import type { InputFile } from "./read-input.ts";
 
 /** Writes a file atomically: after an interrupt there is the old file or the new one, never half of it. Without a mode it has the system's default. */
@@ -26,7 +26,9 @@ export async function writeFileAtomic(
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
-    throw new CliError(`Cannot write ${path}: ${errorMessage(error)}`, [], { cause: error });
+    throw (
+      systemError(error) ?? new CliError(`Cannot write ${path}: ${errorMessage(error)}`, [], { cause: error })
+    );
   }
 }
 

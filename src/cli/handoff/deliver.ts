@@ -4,15 +4,17 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type HandedOff, type HandoffOptions, handOff } from "../../handoff/handoff.ts";
 import type { HandoffTarget } from "../../handoff/tool-calls.ts";
-import { errorMessage } from "../../text/display.ts";
+import { openCodeId } from "../../handoff/writers/opencode.ts";
+import { asArray, asObject, asString } from "../../text/json.ts";
 import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
-import type { Transcript } from "../../transcript/message.ts";
-import { partText } from "../../transcript/part.ts";
+import { errorMessage } from "../../text/truncate.ts";
+import { partText } from "../../transcript/content.ts";
+import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
-import { findOpenCode, isVersion1 } from "../opencode/sessions.ts";
-import { CliError } from "../terminal/cli-error.ts";
-import { handoffFolder, writeNote } from "./notes.ts";
-import { openCodeModel, parseModel } from "./opencode-model.ts";
+import { readHostConfiguration } from "../opencode/configuration.ts";
+import { findOpenCode, isVersion1, queryOpenCode, runOpenCodeCommand } from "../opencode/sessions.ts";
+import { handoffFolder, writeNote } from "../sessions/notes.ts";
+import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 import { type HandoffPlace, placeOf } from "./places.ts";
 
 /** An agent as people name it; which version of OpenCode is meant is found out. */
@@ -27,12 +29,14 @@ export async function deliver(transcript: Transcript, delivery: Delivery): Promi
   const used = target === "opencode" && asked === undefined ? await openCodeModel(cwd, env) : asked;
   const place = placeOf(target, { ...head, program }, env);
   const handed = handOff(transcript, {
+    // The same agent knows its own tools.
+    calls: options.source.format === target ? "kept" : "translated",
     ...options,
     target,
     head: { ...head, title, ...(used && { model: used }) },
   });
-  await writeSession(place.path, handed.content, { id: head.id, env });
-  return { id: head.id, cwd, place, handed };
+  if (!delivery.dryRun) await writeSession(place.path, handed.content, { id: head.id, target, env });
+  return { id: head.id, cwd, place, handed, isWritten: delivery.dryRun !== true };
 }
 
 export interface Delivery {
@@ -43,6 +47,8 @@ export interface Delivery {
   /** `provider/model`, for OpenCode. */
   readonly model?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
+  /** Nothing is written. */
+  readonly dryRun?: boolean | undefined;
   readonly options: Omit<HandoffOptions, "target" | "head">;
 }
 
@@ -51,17 +57,26 @@ export interface Delivered {
   readonly cwd: string;
   readonly place: HandoffPlace;
   readonly handed: HandedOff;
+  readonly isWritten: boolean;
 }
 
 /** Writes the session whole or not at all. */
 async function writeSession(
   path: string,
   content: string,
-  { id, env }: { readonly id: string; readonly env: NodeJS.ProcessEnv },
+  {
+    id,
+    target,
+    env,
+  }: { readonly id: string; readonly target: HandoffTarget; readonly env: NodeJS.ProcessEnv },
 ): Promise<void> {
   const notes = handoffFolder(env);
   for (const folder of [notes, dirname(path)]) await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeNote(notes, { id, path, sizeBytes: Buffer.byteLength(content) });
+  const stored = target.startsWith("opencode") && {
+    sessionId: openCodeId("ses", id),
+    messages: asArray(asObject(JSON.parse(content)).messages).length,
+  };
+  await writeNote(notes, { id, path, sizeBytes: Buffer.byteLength(content), ...stored });
   await writeFileAtomic(path, content, { mode: 0o600 });
 }
 
@@ -73,7 +88,7 @@ async function receiverOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<Receive
     return { target: isVersion1(version) ? "opencode" : "opencode2", program };
   } catch (error) {
     throw new CliError(`OpenCode does not say which version it is: ${errorMessage(error)}`, [
-      "Is it installed? OPENCODE_BIN names its program where it is not on the PATH.",
+      "Is it installed?",
     ]);
   }
 }
@@ -82,6 +97,43 @@ interface Receiver {
   readonly target: HandoffTarget;
   /** The program of OpenCode. */
   readonly program: string | undefined;
+}
+
+/**
+ * The model that OpenCode 1 goes on with: it asks the one that the newest message names, and refuses one that it does
+ * not have. The configured one, that of the newest message, or the first that it offers.
+ */
+async function openCodeModel(directory: string, env: NodeJS.ProcessEnv): Promise<ModelRef> {
+  const { settings } = await readHostConfiguration({ directory, env });
+  const named = parseModel(asString(settings.model)) ?? (await newestModel(env)) ?? (await firstOffered(env));
+  if (named !== undefined) return named;
+  throw new CliError("OpenCode offers no model", ["Name one with --model <provider>/<model>."]);
+}
+
+/** A model as people write it: `provider/model`. */
+function parseModel(text: string | undefined): ModelRef | undefined {
+  const [, provider, id] = /^([^/\s]+)\/(\S+)$/.exec(text ?? "") ?? [];
+  return provider === undefined || id === undefined ? undefined : { provider, id };
+}
+
+async function newestModel(env: NodeJS.ProcessEnv): Promise<ModelRef | undefined> {
+  const [row] = await queryOpenCode(NEWEST_MODEL, env).catch(() => []);
+  const { provider, id } = asObject(row);
+  return parseModel(`${asString(provider)}/${asString(id)}`);
+}
+
+const NEWEST_MODEL =
+  "select json_extract(data, '$.model.providerID') provider, json_extract(data, '$.model.modelID') id from message " +
+  "where json_extract(data, '$.role') = 'user' and json_extract(data, '$.model.providerID') <> 'carryover' " +
+  "order by time_created desc limit 1";
+
+async function firstOffered(env: NodeJS.ProcessEnv): Promise<ModelRef | undefined> {
+  const output = await runOpenCodeCommand(["models"], env).catch(() => Buffer.from(""));
+  return output
+    .toString("utf8")
+    .split("\n")
+    .map((line) => parseModel(line.trim()))
+    .find((model) => model !== undefined);
 }
 
 /** Tokens that an agent's usual model takes. */
@@ -110,8 +162,16 @@ const SAMPLE_CHARS = 1_000_000;
 const MIN_BUDGET_CHARS = 512;
 
 /** What was delivered, as `--json` prints it. */
-export function deliveryReport({ id, place, handed: { content, ...facts } }: Delivered): object {
-  return { id, path: place.path, chars: content.length, commands: commandLines(place), ...facts };
+export function deliveryReport({ id, cwd, place, handed, isWritten }: Delivered): object {
+  const { content, ...facts } = handed;
+  const { path } = place;
+  return { id, path, isWritten, chars: content.length, cwd, commands: commandLines(place), ...facts };
+}
+
+/** What one types to go on, from wherever one is. */
+export function goOnLines({ place, cwd }: Delivered): readonly string[] {
+  const cd = cwd === process.cwd() ? "" : `cd ${shellWord(cwd)} && `;
+  return commandLines(place).map((line, index) => `  ${index === 0 ? cd : ""}${line}`);
 }
 
 /** The commands as one types them. */
@@ -119,10 +179,15 @@ export function commandLines({ commands }: HandoffPlace): readonly string[] {
   return commands.map((words) => words.map(shellWord).join(" "));
 }
 
-/** A word as a shell takes it. */
+/** A word as a shell takes it, on one line. */
 export function shellWord(word: string): string {
+  if (CONTROLS.test(word)) return `$'${word.replace(/[\\']/g, "\\$&").replace(CONTROLS_ALL, octal)}'`;
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
+
+const CONTROLS = /[\0-\x1f\x7f]/;
+const CONTROLS_ALL = new RegExp(CONTROLS, "g");
+const octal = (char: string): string => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`;
 
 /** Runs the commands that go on with a session, one after the other. */
 export async function start({ place, cwd }: Delivered): Promise<void> {
@@ -131,10 +196,12 @@ export async function start({ place, cwd }: Delivered): Promise<void> {
     const code = await new Promise<number | null>((done, fail) =>
       child.once("error", fail).once("close", done),
     ).catch((error: NodeJS.ErrnoException) => {
-      throw new CliError(`Cannot start ${program}: ${error.message}`, [
-        "Is it installed? The session is written.",
-      ]);
+      const why = error.code === "ENOENT" ? `there is no program ${program} on the PATH` : error.message;
+      throw new CliError(`Cannot go on: ${why}`, ["The session is written: go on with the command above."], {
+        exitCode: EXIT_CODES.outside,
+      });
     });
-    if (code !== 0) throw new CliError(`${program} ended with code ${code}`);
+    if (code !== 0)
+      throw new CliError(`${program} ended with code ${code}`, [], { exitCode: EXIT_CODES.outside });
   }
 }

@@ -1,18 +1,21 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
 import { Command, Option } from "commander";
+import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import type { HandoffOptions } from "../../handoff/handoff.ts";
+import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
-import { CliError, parseCount } from "../terminal/cli-error.ts";
-import { formatNumber, printJson } from "../terminal/output.ts";
+import { CliError, parseFolder, parseTokenBudget } from "../terminal/cli-error.ts";
+import { formatNumber, printJson, terminalText, wrapped } from "../terminal/output.ts";
 import {
   type Agent,
   charsForTokens,
-  commandLines,
   type Delivered,
   deliver,
   deliveryReport,
+  goOnLines,
   SHARE_OF_WINDOW,
   start,
   WINDOW_TOKENS,
@@ -23,9 +26,9 @@ export function handoffCommand(): Command {
   return new Command("handoff")
     .description("hand a session to another coding agent, with its tool calls and results")
     .argument("[session]", `${SESSION_ARGUMENT}; without it the newest of this machine`)
-    .addOption(new Option("--to <agent>", "the agent that goes on").choices(TARGETS).makeOptionMandatory())
+    .addOption(new Option("--to <agent>", "the agent that goes on").choices(TARGETS))
     .option("--whole", "hand over everything, also where it does not fit the window")
-    .option("--budget <tokens>", "most tokens of what is handed over", parseCount)
+    .option("--budget <tokens>", "most tokens of what is handed over", parseTokenBudget)
     .addOption(
       new Option(
         "--secrets <choice>",
@@ -36,7 +39,12 @@ export function handoffCommand(): Command {
       "--model <provider/model>",
       "the model that goes on, for OpenCode; by default the one that it is set to",
     )
-    .option("--cwd <folder>", "the folder in which the other agent goes on", ".")
+    .option(
+      "--cwd <folder>",
+      "the folder in which the other agent goes on; by default that of the session",
+      parseFolder,
+    )
+    .option("--dry-run", "say what would be handed over, and write nothing")
     .option("--go", "start the other agent at once")
     .option("--json", "print what was done for a program to read")
     .addHelpText("after", EXAMPLES)
@@ -56,28 +64,42 @@ interface HandoffFlags {
   readonly whole?: true;
   readonly budget?: number;
   readonly secrets?: "out" | "keep";
-  readonly cwd: string;
+  readonly cwd?: string;
+  readonly dryRun?: true;
   readonly model?: string;
   readonly go?: true;
   readonly json?: true;
 }
 
-async function runHandoff(named: string | undefined, flags: HandoffFlags): Promise<void> {
+/** As it was typed. */
+type AskedHandoff = Omit<HandoffFlags, "to"> & { readonly to?: Agent };
+
+async function runHandoff(named: string | undefined, asked: AskedHandoff): Promise<void> {
+  const { to } = asked;
+  if (to === undefined)
+    throw new CliError("Say which agent goes on", [`Give --to ${TARGETS.join(", --to ")}.`]);
+  const flags: HandoffFlags = { ...asked, to };
   if (flags.whole && flags.budget !== undefined)
     throw new CliError("--whole and --budget exclude each other", ["Leave one of them out."]);
+  if (flags.dryRun && flags.go)
+    throw new CliError("--dry-run and --go exclude each other", ["Leave one of them out."]);
   const { env } = process;
   const { file: session, isExample } = await openSession(named, { env });
   if (isExample)
     throw new CliError("There is no session of OpenCode, Claude Code, Codex or pi on this machine");
   const { transcript } = session;
   if (transcript.length === 0) throw new CliError(`${session.name} has no message that could be handed over`);
-  const tokens = flags.budget ?? WINDOW_TOKENS[flags.to] * SHARE_OF_WINDOW;
+  const window = WINDOW_TOKENS[flags.to];
+  const tokens = flags.whole ? tokensOf(transcript) : (flags.budget ?? window * SHARE_OF_WINDOW);
+  if (tokens > window)
+    warn(`${formatNumber(tokens)} tokens are more than its usual model takes (${formatNumber(window)})`);
   const delivered = await deliver(transcript, {
     agent: flags.to,
-    cwd: resolve(flags.cwd),
+    cwd: flags.cwd ?? folderOf(session),
     title: sessionLabel(session, "Session"),
     model: flags.model,
     env,
+    dryRun: flags.dryRun,
     options: {
       source: sourceOf(session),
       secrets: secretsChoice(session, flags),
@@ -86,27 +108,67 @@ async function runHandoff(named: string | undefined, flags: HandoffFlags): Promi
   });
   if (flags.json)
     printJson({ source: session.name, problems: session.warnings, ...deliveryReport(delivered) });
-  else process.stdout.write(`${describe(delivered)}\n`);
+  else process.stdout.write(`${wrapped(describe(delivered), process.stdout)}\n`);
   if (flags.go) await start(delivered);
+}
+
+function tokensOf(transcript: Transcript): number {
+  return transcript.reduce(
+    (sum, message) => sum + estimateMessageTokens(message, { estimator: "calibrated" }),
+    0,
+  );
+}
+
+/** The folder of the session, where it is still there. */
+function folderOf({ wire }: InputFile): string {
+  const folder = workingDirectoryOf(wire);
+  if (folder !== undefined && isAbsolute(folder) && isFolder(folder)) return folder;
+  if (folder !== undefined)
+    warn(
+      `the folder of the session, ${terminalText(folder, 200)}, is not there: it goes on in ${process.cwd()}`,
+    );
+  return process.cwd();
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function warn(text: string): void {
+  process.stderr.write(`warning: ${text}\n`);
 }
 
 function sourceOf({ format, name, sessionId, problems }: InputFile): HandoffOptions["source"] {
   // A session that was exported is no file.
   const path = existsSync(name) ? resolve(name) : name;
-  return { format, path, damagedLines: problems.length, ...(sessionId !== undefined && { sessionId }) };
+  const mendedLines = problems.filter(({ records }) => records !== undefined).length;
+  const damagedLines = problems.length - mendedLines;
+  return { format, path, damagedLines, mendedLines, ...(sessionId !== undefined && { sessionId }) };
 }
 
-/** Whoever is asked by the other agent has not seen the secrets yet. */
-function secretsChoice({ format }: InputFile, { secrets, to }: HandoffFlags): HandoffOptions["secrets"] {
-  if (secrets !== undefined) return secrets === "out" ? "taken-out" : "kept";
-  return format === to ? "kept" : "taken-out";
+/** Whoever is asked by another agent has not seen the secrets yet. */
+function secretsChoice(session: InputFile, flags: HandoffFlags): HandoffOptions["secrets"] {
+  if (flags.secrets !== undefined) return flags.secrets === "out" ? "taken-out" : "kept";
+  return isSameAgent(session, flags) ? "kept" : "taken-out";
 }
 
-function describe({ handed: { notice, content }, place }: Delivered): string {
+function isSameAgent({ format }: InputFile, { to }: HandoffFlags): boolean {
+  return format === to || (format === "opencode2" && to === "opencode");
+}
+
+function describe(delivered: Delivered): string {
+  const { handed, place, cwd, isWritten } = delivered;
+  const size = `${formatNumber(handed.content.length)} characters`;
+  if (!isWritten)
+    return [
+      handed.notice,
+      "",
+      `Nothing was written. Without --dry-run ${size} go to ${place.path}, and it goes on in ${cwd}.`,
+    ].join("\n");
   return [
-    notice,
+    handed.notice,
     "",
-    `Written to ${place.path} (${formatNumber(content.length)} characters). Go on with`,
-    ...commandLines(place).map((line) => `  ${line}`),
+    `Written to ${place.path} (${size}). It goes on in ${cwd}:`,
+    ...goOnLines(delivered),
   ].join("\n");
 }

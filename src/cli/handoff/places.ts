@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import type { HandoffTarget } from "../../handoff/tool-calls.ts";
 import { openCodeId } from "../../handoff/writers/opencode.ts";
-import { claudeCodeHome, codexHome, piHome } from "../sessions/agent-folders.ts";
-import { handoffFolder } from "./notes.ts";
+import { claudeCode } from "../../hosts/claude-code/claude-code.ts";
+import { codex } from "../../hosts/codex/codex.ts";
+import { piHome } from "../sessions/agent-folders.ts";
+import { handoffFolder } from "../sessions/notes.ts";
 
 /** Where an agent looks for a session, and what makes it go on with it. */
 export interface HandoffPlace {
@@ -26,16 +28,14 @@ export function placeOf(target: HandoffTarget, session: NewSession, env: NodeJS.
 
 const PLACES: Readonly<Record<HandoffTarget, (session: NewSession, env: NodeJS.ProcessEnv) => HandoffPlace>> =
   {
-    "claude-code": ({ id, cwd }, env) => ({
-      path: join(claudeCodeHome(env), "projects", cwd.replace(/[^a-zA-Z0-9]/g, "-"), `${id}.jsonl`),
+    "claude-code": ({ id, cwd, at }, env) => ({
+      path: claudeCode.child.sessionFile({ id, atMs: at }, { directory: cwd, env }),
       commands: [["claude", "--resume", id]],
     }),
-    codex: ({ id, at }, env) => {
-      const time = new Date(at).toISOString().slice(0, 19);
-      const name = `rollout-${time.replaceAll(":", "-")}-${id}.jsonl`;
-      const day = time.slice(0, 10).split("-");
-      return { path: join(codexHome(env), "sessions", ...day, name), commands: [["codex", "resume", id]] };
-    },
+    codex: ({ id, cwd, at }, env) => ({
+      path: codex.child.sessionFile({ id, atMs: at }, { directory: cwd, env }),
+      commands: [["codex", "resume", id]],
+    }),
     pi: ({ id, cwd, at }, env) => {
       const folder = `--${cwd.replace(/^\//, "").replace(/[/\\:]/g, "-")}--`;
       const name = `${new Date(at).toISOString().replace(/[:.]/g, "-")}_${id}.jsonl`;

@@ -1,4 +1,6 @@
 import { Command } from "commander";
+import { explainCost, type SessionCost } from "../../cost/explain-cost.ts";
+import { readRequests } from "../../cost/read-requests.ts";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { createFixedSource, createInspectedSession } from "../../inspector/server/page-content.ts";
 import { omitUndefined } from "../../text/json.ts";
@@ -6,7 +8,7 @@ import { FORCE_OPTION, outputFile } from "../files/output-file.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
-import { parseCount, parseSize } from "../terminal/cli-error.ts";
+import { CliError, parseCount, parseSize, TOO_MANY } from "../terminal/cli-error.ts";
 import {
   type Colors,
   colorsFor,
@@ -19,7 +21,8 @@ import {
   terminalPath,
   terminalText,
 } from "../terminal/output.ts";
-import { type KindProfile, profileSession, type SessionProfile, type Size } from "./profile-session.ts";
+import { printOverview } from "./overview.ts";
+import { profileSession, type SessionProfile, type Size } from "./profile-session.ts";
 import {
   checkFlags,
   type InspectFlags,
@@ -33,8 +36,8 @@ import {
   writePage,
 } from "./serve.ts";
 
-/** `carryover inspect`: what fills the window of a session, as a table and as a page. */
-export function inspectCommand(): Command {
+/** `carryover inspect`: what fills the window of a session, as a table and as a page; the overview where no command was named. */
+export function inspectCommand(view: "table" | "overview" = "table"): Command {
   return new Command("inspect")
     .description("show what fills the window of a session; without a file, of the newest one on this machine")
     .argument("[session]", SESSION_ARGUMENT)
@@ -45,14 +48,23 @@ export function inspectCommand(): Command {
     .option(...FORCE_OPTION)
     .option(
       "--live",
-      "follow a session of OpenCode that runs with the plugin, the newest or the one named by its id",
+      "follow a session that runs with the plugin, in OpenCode, Claude Code or Codex: the newest, or the one named",
     )
     .option(...STORE_OPTION)
     .option("--port <n>", "serve the page on this port; any free one when unset", parsePort)
     .option("--window <tokens>", "the window of the model, for the page", parseSize)
     .option("--no-redact", "show secrets on the page")
     .addHelpText("after", EXAMPLES)
-    .action(runInspect);
+    .allowExcessArguments()
+    .action((named: string | undefined, flags: InspectFlags, { args }: Command) => {
+      if (args.length > 1)
+        throw new CliError(
+          `inspect shows one session, and ${args.length} were named`,
+          ["`carryover stats` sums up many, `carryover cost` says what a folder of them cost."],
+          { cause: { code: TOO_MANY } },
+        );
+      return runInspect(named, flags, view);
+    });
 }
 
 const EXAMPLES = `
@@ -65,12 +77,17 @@ Examples:
   opencode export ses_abc | carryover inspect -
   carryover inspect session.json --json | jq '{format, messages, tokens}'`;
 
-async function runInspect(named: string | undefined, flags: InspectFlags): Promise<void> {
+async function runInspect(
+  named: string | undefined,
+  flags: InspectFlags,
+  view: "table" | "overview",
+): Promise<void> {
   checkFlags(flags);
   if (flags.live) return inspectLive(named, flags);
   const path = named === undefined ? undefined : await sessionPath(named);
   await outputFile("--html", flags.html, { inputs: path === undefined ? [] : [path], ...flags });
-  const file = await printProfile(path, flags);
+  const isOverview = view === "overview" && path === undefined && !flags.json && flags.html === undefined;
+  const file = isOverview ? (await printOverview(flags.window)).file : await printProfile(path, flags);
   if (flags.html === undefined && !isServed(flags)) return;
   const { name, title, sessionId, format, transcript, warnings, wire } = file;
   const session = createInspectedSession(
@@ -83,6 +100,7 @@ async function runInspect(named: string | undefined, flags: InspectFlags): Promi
       problems: warnings,
       workingDirectory: workingDirectoryOf(wire),
       windowTokens: flags.window,
+      cost: costOf(file),
     }),
     secretsChoice(flags),
   );
@@ -94,11 +112,20 @@ async function runInspect(named: string | undefined, flags: InspectFlags): Promi
   if (isServed(flags)) await serveUntilStopped(createFixedSource(session), servePageOptions(flags));
 }
 
+/** What the requests of a session cost; undefined where the file says nothing about them. */
+function costOf(file: InputFile): SessionCost | undefined {
+  const cost = explainCost(readRequests(file));
+  return cost.totals.requests === 0 ? undefined : cost;
+}
+
 /** Reads a session, prints its profile and returns it. */
-async function printProfile(path: string | undefined, { json, top }: InspectFlags): Promise<InputFile> {
+async function printProfile(path: string | undefined, flags: InspectFlags): Promise<InputFile> {
+  const { json, top } = flags;
   const progress = createProgressLine();
   try {
-    const { file, found } = await openSession(path, { keep: "live" });
+    // The page shows what the session cost, for which all its lines are needed.
+    const hasPage = flags.html !== undefined || isServed(flags);
+    const { file, found } = await openSession(path, hasPage ? {} : { keep: "live" });
     progress.show(`measuring ${file.transcript.length} messages`);
     const profile = profileSession(file.transcript, { top });
     progress.end();
@@ -137,9 +164,13 @@ export function inspectReport(input: InspectReportInput): string {
   const { window } = profile;
   const wholeTokens = profile.byKind.reduce((sum, { tokens }) => sum + tokens, 0);
   const share = (tokens: number): string => formatPercent(tokens, wholeTokens);
+  // In the measure of the window, so that what fills it adds up to it.
+  const messageTokens = window.tokens - (window.outsideTokens ?? 0);
+  const size = (tokens: number): string =>
+    `${formatNumber(Math.round(wholeTokens === 0 ? 0 : (tokens * messageTokens) / wholeTokens))} tokens`;
   const path = (name: string): string => terminalPath(relative(name, input.workingDirectory), MAX_PATH_CHARS);
   const section = (name: string, rows: readonly (readonly string[])[]): readonly string[] =>
-    renderSection(colors.bold(name), rows);
+    renderSection(colors.bold(name), rows, process.stdout);
   const repeated = profile.byFile.filter(({ repeatedReads }) => repeatedReads > 0);
   return [
     ...(found === undefined ? [] : [colors.dim(found)]),
@@ -148,22 +179,36 @@ export function inspectReport(input: InspectReportInput): string {
       ["format", format],
       ...(profile.model === undefined ? [] : [["model", terminalText(profile.model, MAX_PATH_CHARS)]]),
       ["tokens", formatNumber(window.tokens), `${range(window)}${SOURCES[window.source]}`],
+      ...(window.outsideTokens === undefined
+        ? []
+        : [
+            [
+              "",
+              formatNumber(window.outsideTokens),
+              "of these are not in the messages: system prompt, tools",
+            ],
+          ]),
       ["characters", formatNumber(window.chars)],
       ["messages", formatNumber(window.messages), ...outside(profile)],
       ["tool results", formatNumber(window.toolResults)],
     ]),
     ...section(
       "What fills it",
-      profile.byKind.map((row) => kindRow(row, share(row.tokens))),
+      profile.byKind.map(({ kind, count, tokens }) => [
+        kind,
+        share(tokens),
+        size(tokens),
+        formatCount(count, "part"),
+      ]),
     ),
     ...section(
       "By tool",
       profile.byTool
         .slice(0, top)
-        .map(({ tool, calls, failed, chars, tokens }) => [
+        .map(({ tool, calls, failed, tokens }) => [
           terminalText(tool, MAX_NAME_CHARS),
           share(tokens),
-          `${formatNumber(chars)} chars`,
+          size(tokens),
           formatCount(calls, "call"),
           failed > 0 ? `${formatNumber(failed)} failed` : "",
         ]),
@@ -175,7 +220,7 @@ export function inspectReport(input: InspectReportInput): string {
         .map((file) => [
           path(file.path),
           share(file.tokens),
-          `${formatNumber(file.chars)} chars`,
+          size(file.tokens),
           formatCount(file.reads, "read"),
           file.changes > 0 ? formatCount(file.changes, "change") : "",
         ]),
@@ -185,7 +230,7 @@ export function inspectReport(input: InspectReportInput): string {
       profile.largest.map((item) => [
         [item.kind, item.tool && terminalText(item.tool, MAX_NAME_CHARS)].filter(Boolean).join(" · "),
         share(item.tokens),
-        `${formatNumber(item.chars)} chars`,
+        size(item.tokens),
         item.path === undefined ? "" : path(item.path),
         colors.dim(terminalText(item.handle, MAX_PATH_CHARS)),
       ]),
@@ -235,10 +280,6 @@ function outside({ messages, chars, window, compactions }: SessionProfile): read
   return [
     `${formatNumber(gone)} more with ${formatNumber(goneChars)} chars are behind ${formatCount(compactions, "compaction")}`,
   ];
-}
-
-function kindRow({ kind, count, chars }: KindProfile, share: string): readonly string[] {
-  return [kind, share, `${formatNumber(chars)} chars`, formatCount(count, "part")];
 }
 
 function relative(path: string, workingDirectory: string | undefined): string {

@@ -1,16 +1,17 @@
 import { countMedia, partTexts } from "../../inspector/view/recorded-rows.ts";
 import type { TextKind } from "../../inspector/view/types.ts";
-import { filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
+import { measureWindow } from "../../session/measure-window.ts";
+import { filterCompacted } from "../../stages/boundary.ts";
 import type { FileAccess } from "../../stages/file-access.ts";
 import { createRedactor } from "../../stages/redact.ts";
 import { supersede } from "../../stages/supersede.ts";
 import { groupBy, omitUndefined } from "../../text/json.ts";
 import { estimateTokens, type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
+import { handleOf, toolResults } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
-import { estimateContextTokens } from "../../transcript/estimate-context.ts";
+import { type ContextEstimate, estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
-import { isVisibleToModel, type ModelRef, type Transcript } from "../../transcript/message.ts";
-import { handleOf, toolResults } from "../../transcript/tool-results.ts";
+import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 
 /** Measures a session and what fills its window. The result has sizes, names and handles, but no texts. */
 export function profileSession(transcript: Transcript, { top }: ProfileOptions): SessionProfile {
@@ -20,12 +21,17 @@ export function profileSession(transcript: Transcript, { top }: ProfileOptions):
   const superseded = supersede({ protectTurns: 0 })(transcript);
   const redactor = createRedactor();
   transcript.forEach(redactor.message);
-  const { source: _, ...size } = sizeOf(transcript, { model, epochStartIndex: Number.POSITIVE_INFINITY });
+  const whole = estimateContextTokens(transcript, {
+    estimator: "calibrated",
+    epochStartIndex: Number.POSITIVE_INFINITY,
+    ...(model && { model }),
+  });
+  const { source, outsideTokens, ...size } = measureWindow(transcript);
   return {
-    ...size,
+    ...sizeOf(transcript, whole),
     compactions: transcript.filter((message) => message.summary && message.error === undefined).length,
     ...(model && { model: model.id }),
-    window: sizeOf(window, { model, epochStartIndex: epochStart(transcript, window) }),
+    window: { ...sizeOf(window, size), source, ...(outsideTokens !== undefined && { outsideTokens }) },
     byKind: byKind(items),
     byTool: byTool(items),
     byFile: byFile(items),
@@ -81,6 +87,8 @@ export interface Size {
 interface WindowSize extends Size {
   /** `usage`: mostly counted by the provider, with system prompt and tool definitions. */
   readonly source: "usage" | "heuristic";
+  /** What the provider counted beyond the messages: system prompt, tool definitions, thinking that is not recorded. */
+  readonly outsideTokens?: number;
 }
 
 export interface KindProfile {
@@ -120,18 +128,10 @@ export interface SecretCount {
   readonly count: number;
 }
 
-interface SizeOptions {
-  readonly model: ModelRef | undefined;
-  /** Usage before this message is not used. */
-  readonly epochStartIndex: number;
-}
-
-function sizeOf(transcript: Transcript, { model, epochStartIndex }: SizeOptions): WindowSize {
-  const { tokens, low, high, source } = estimateContextTokens(transcript, {
-    estimator: "calibrated",
-    epochStartIndex,
-    ...(model && { model }),
-  });
+function sizeOf(
+  transcript: Transcript,
+  { tokens, low, high }: Pick<ContextEstimate, "tokens" | "low" | "high">,
+): Size {
   return {
     messages: transcript.filter((message) => message.role !== "system" && isVisibleToModel(message)).length,
     toolResults: toolResults(transcript).length,
@@ -139,17 +139,7 @@ function sizeOf(transcript: Transcript, { model, epochStartIndex }: SizeOptions)
     tokens,
     tokensLow: low,
     tokensHigh: high,
-    source,
   };
-}
-
-/** The first message after the last compaction: usage of the kept tail before it describes the old window. */
-function epochStart(transcript: Transcript, window: Transcript): number {
-  const completed = findCompletedCompaction(transcript);
-  if (completed === undefined) return 0;
-  const newer = new Set(transcript.slice(completed.summaryIndex + 1).map(({ id }) => id));
-  const index = window.findIndex(({ id }) => newer.has(id));
-  return index === -1 ? window.length : index;
 }
 
 /** The characters of everything that takes room, reasoning included. */

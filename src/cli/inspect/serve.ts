@@ -1,8 +1,15 @@
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
-import { createSessionReader, followOpenCode } from "../../inspector/server/live/follow-opencode.ts";
-import { createFollowedSession } from "../../inspector/server/live/followed-session.ts";
+import { workingDirectoryOf } from "../../formats/read-transcript.ts";
+import { readHookOptions } from "../../hosts/hooks/hook-session.ts";
+import {
+  createSessionReader,
+  followAgent,
+  type SessionReader,
+} from "../../inspector/server/live/follow-opencode.ts";
+import { createFollowedSession, type StoredFile } from "../../inspector/server/live/followed-session.ts";
 import {
   readPageAssets,
   renderSingleFile,
@@ -15,12 +22,15 @@ import {
   serveInspector,
 } from "../../inspector/server/serve-inspector.ts";
 import type { InspectedSession } from "../../inspector/view/types.ts";
-import { dataHome } from "../../plugin/stores/folders.ts";
+import { dataHome, pluginFolders } from "../../plugin/stores/folders.ts";
 import type { PluginStores } from "../../plugin/stores/plugin-stores.ts";
+import { omitUndefined } from "../../text/json.ts";
 import { type OutputFile, writeOutputFile } from "../files/output-file.ts";
-import { sessionLabel } from "../files/read-input.ts";
+import { readInput, sessionLabel } from "../files/read-input.ts";
 import { queryOpenCode } from "../opencode/sessions.ts";
 import { listLogs, type OpenedStores, withStores } from "../opencode/with-stores.ts";
+import { findSessions } from "../sessions/find-newest-session.ts";
+import { isOpenCodeId, sessionPath } from "../sessions/open-session.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { createProgressLine, terminalText } from "../terminal/output.ts";
 
@@ -76,38 +86,97 @@ async function waitForEnd(inspector: ServedInspector, inviteAgain: () => void): 
   }
 }
 
-/** Serves the page of a running session: the one named, or the one that the plugin of this home wrote about last. */
-export function inspectLive(sessionId: string | undefined, flags: InspectFlags): Promise<void> {
-  return withStores(flags.store, async (opened) =>
-    serveLive({ stores: opened.stores, rootSessionId: await findSession(opened, sessionId), flags }),
+/**
+ * Serves the page of a running session: the one named, by its id or its file, or the newest: of OpenCode where the plugin of
+ * this home wrote about it last, else of Claude Code or Codex.
+ */
+export async function inspectLive(named: string | undefined, flags: InspectFlags): Promise<void> {
+  const file = await liveFile(named, flags);
+  if (file !== undefined) return serveFile(file, flags);
+  await withStores(flags.store, async (opened) => {
+    const rootSessionId = await findSession(opened, named);
+    const { env } = process;
+    return serveLive({
+      stores: opened.stores,
+      rootSessionId,
+      flags,
+      reader: createSessionReader(rootSessionId, (sql) => queryOpenCode(sql, env)),
+      files: databaseFiles(env),
+    });
+  });
+}
+
+/** The file of the session that is meant; undefined where it is one of OpenCode. */
+async function liveFile(named: string | undefined, { store }: InspectFlags): Promise<string | undefined> {
+  if (named !== undefined) {
+    const path = await sessionPath(named);
+    return existsSync(path) ? resolve(path) : undefined;
+  }
+  const files = (await findSessions(process.env)).filter(({ agent }) => HOOK_AGENTS.includes(agent));
+  const [newest] = files;
+  if (newest === undefined) return undefined;
+  const logs = await withStores(store, ({ stores }) => listLogs(stores));
+  const followed = logs.find(
+    ({ rootSessionId, writtenIn }) => writtenIn === "this-home" && isOpenCodeId(rootSessionId),
   );
+  return (followed?.writtenAtMs ?? 0) > newest.modifiedMs ? undefined : newest.place;
+}
+
+const HOOK_AGENTS: readonly string[] = ["Claude Code", "Codex"];
+
+/** Follows a session in a file, beside what the plugin has written of it. */
+async function serveFile(path: string, flags: InspectFlags): Promise<void> {
+  const { env } = process;
+  const { format, sessionId = basename(path, ".jsonl") } = await readInput(path, "live");
+  const { store } = (await readHookOptions(env)).options;
+  const place = flags.store ?? store ?? pluginFolders({ store: undefined, env }).root;
+  await withStores(place, ({ stores }) =>
+    serveLive({
+      stores,
+      rootSessionId: sessionId,
+      flags,
+      reader: { read: () => readStored(path) },
+      files: [path],
+      isResident: false,
+      agent: format,
+      format,
+    }),
+  );
+}
+
+async function readStored(path: string): Promise<StoredFile | undefined> {
+  if (!existsSync(path)) return undefined;
+  const { title, transcript, wire } = await readInput(path, "live");
+  return { info: { title, directory: workingDirectoryOf(wire) }, transcript };
 }
 
 interface LiveRequest {
   readonly stores: PluginStores;
   readonly rootSessionId: string;
   readonly flags: InspectFlags;
+  readonly reader: SessionReader;
+  readonly files: readonly string[];
+  readonly isResident?: boolean;
+  readonly agent?: string;
+  readonly format?: InspectedSession["format"];
 }
 
-async function serveLive({ stores, rootSessionId, flags }: LiveRequest): Promise<void> {
-  const { env } = process;
-  const session = createFollowedSession({
-    sessionId: rootSessionId,
-    secrets: secretsChoice(flags),
-    ...(flags.window !== undefined && { windowTokens: flags.window }),
-  });
+async function serveLive(request: LiveRequest): Promise<void> {
+  const { rootSessionId, flags, agent, format } = request;
+  const session = createFollowedSession(
+    omitUndefined({
+      sessionId: rootSessionId,
+      secrets: secretsChoice(flags),
+      windowTokens: flags.window,
+      agent,
+      format,
+    }),
+  );
   const end = new AbortController();
   const progress = createProgressLine();
   progress.show(`reading ${rootSessionId}`);
   const isRead = new Promise<void>((resolve, reject) => {
-    followOpenCode(session, {
-      stores,
-      rootSessionId,
-      reader: createSessionReader(rootSessionId, (sql) => queryOpenCode(sql, env)),
-      databaseFiles: databaseFiles(env),
-      signal: end.signal,
-      onFirstRead: resolve,
-    }).catch(reject);
+    followAgent(session, { ...request, signal: end.signal, onFirstRead: resolve }).catch(reject);
   });
   try {
     await isRead;

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { applyEdits, modify, parse } from "jsonc-parser";
-import { asObject, deepEqual } from "../../text/json.ts";
+import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { asObject, deepEqual, isObject, jsonOrText } from "../../text/json.ts";
 import { rewriteSettings } from "./plugin-folder.ts";
 import type { HookProgram, InstallPlace } from "./run-program.ts";
 
@@ -12,8 +12,22 @@ export const CLAUDE_CODE: HookProgram = {
   title: "Claude Code",
   command: "claude",
   variable: "CLAUDE_BIN",
+  testedVersion: "2.1.325",
   addVerb: "install",
   removeVerb: "uninstall",
+  updateVerb: "update",
+  settings: (env) => settingsFile({ env }),
+  settingsVariable: "CLAUDE_CONFIG_DIR",
+  async prepare({ env }) {
+    const { file, list } = await readUnstarted(env);
+    if (!(OUR_SERVER in list)) return;
+    const { [OUR_SERVER]: _, ...rest } = list;
+    await rewriteSettings(file, JSON.stringify(rest));
+  },
+  async fault(env) {
+    const file = settingsFile({ env });
+    return settingsFault(file, await readFile(file, "utf8").catch(() => ""));
+  },
   written: (place) => [
     `which adds to ${settingsFile(place)}`,
     ...OURS.map(
@@ -28,9 +42,31 @@ export const CLAUDE_CODE: HookProgram = {
     await run();
     if (before === undefined) return;
     const after = await readFile(file, "utf8").catch(() => undefined);
-    const kept = what === "install" ? withOurs(before, place) : withoutOurs(before);
-    // It writes the whole file anew, in an order of its own: put back only where nothing else has changed.
-    if (after !== undefined && after !== kept && isSame(after, kept)) await rewriteSettings(file, kept);
+    if (after === undefined || !isObject(parse(before)) || !isObject(parse(after))) return;
+    // It writes the whole file anew, in an order of its own.
+    const kept = withChangesOf(after, what === "install" ? withOurs(before, place) : withoutOurs(before));
+    if (after !== kept) await rewriteSettings(file, kept);
+  },
+  statusLine: {
+    written: (place) => [
+      `Sets the status line in ${settingsFile(place)}, unless you have one`,
+      `  "statusLine": ${JSON.stringify(statusLine(place))}`,
+    ],
+    async write(place) {
+      const file = settingsFile(place);
+      const text = await readFile(file, "utf8").catch(() => "{}\n");
+      const changed = withStatusLine(text, place);
+      if (changed === undefined) return "theirs";
+      if (changed !== text) await rewriteSettings(file, changed);
+      return "set";
+    },
+    async remove(place) {
+      const file = settingsFile(place);
+      const text = await readFile(file, "utf8").catch(() => undefined);
+      if (text === undefined) return;
+      const without = withoutStatusLine(text, place);
+      if (without !== text) await rewriteSettings(file, without);
+    },
   },
   next: () => [
     "Carryover is in Claude Code from its next session on (in an open one: /reload-plugins).",
@@ -47,12 +83,43 @@ function valueAt([group]: readonly string[], { folder }: InstallPlace): unknown 
   return group === "enabledPlugins" ? true : { source: { source: "directory", path: folder } };
 }
 
-function configFolder({ env }: InstallPlace): string {
+/** The folder of its settings. */
+export function configFolder({ env }: Pick<InstallPlace, "env">): string {
   return env.CLAUDE_CONFIG_DIR || join(env.HOME || homedir(), ".claude");
 }
 
-function settingsFile(place: InstallPlace): string {
+function settingsFile(place: Pick<InstallPlace, "env">): string {
   return join(configFolder(place), "settings.json");
+}
+
+const OUR_SERVER = "plugin:carryover:carryover";
+
+/** The servers that Claude Code no longer starts: one start without `node` on the PATH is enough. */
+async function readUnstarted(env: InstallPlace["env"]) {
+  const file = join(configFolder({ env }), "mcp-needs-auth-cache.json");
+  return { file, list: asObject(jsonOrText(await readFile(file, "utf8").catch(() => ""))) };
+}
+
+/** The file that keeps Claude Code from starting our server; undefined where it does start it. */
+export async function unstartedIn(env: InstallPlace["env"]): Promise<string | undefined> {
+  const { file, list } = await readUnstarted(env);
+  return OUR_SERVER in list ? file : undefined;
+}
+
+/** Why Claude Code passes over a file of settings, and what to do; undefined where it reads it. */
+export function settingsFault(file: string, text: string): { what: string; advice: string } | undefined {
+  const json = text.replace(/^\uFEFF/, "");
+  if (json.trim() === "" || isObject(jsonOrText(json))) return undefined;
+  const errors: ParseError[] = [];
+  parse(json, errors, { disallowComments: true });
+  const [{ error, offset } = { error: 0, offset: 0 }] = errors;
+  const line = json.slice(0, offset).split("\n").length;
+  const isComment = printParseErrorCode(error) === "InvalidCommentToken";
+  const why = errors.length === 0 ? "no object in braces" : isComment ? "a comment" : "not as JSON has it";
+  return {
+    what: `${file} is not JSON (line ${line}: ${why}): Claude Code passes over all of it`,
+    advice: `${isComment ? "Take its comments out" : `Correct line ${line}`}, then run this again.`,
+  };
 }
 
 /** The user's text with our entries in it, each on a line of its own; nothing else is formatted. */
@@ -68,6 +135,27 @@ export function withOurs(text: string, place: Pick<InstallPlace, "folder">): str
   }, text);
 }
 
+function statusLine({ folder }: Pick<InstallPlace, "folder">): object {
+  return { type: "command", command: `node "${folder}/carryover/report.js" status claude-code` };
+}
+
+/** The user's text with our status line; undefined where the user has another. */
+export function withStatusLine(text: string, place: Pick<InstallPlace, "folder">): string | undefined {
+  const { statusLine: known } = asObject(parse(text));
+  if (known !== undefined) return deepEqual(known, statusLine(place)) ? text : undefined;
+  const edits = modify(text, ["statusLine"], statusLine(place), {});
+  return applyEdits(
+    text,
+    edits.map((edit) => ({ ...edit, content: edit.content.replace(/^,/, ",\n  ") })),
+  );
+}
+
+export function withoutStatusLine(text: string, place: Pick<InstallPlace, "folder">): string {
+  const { statusLine: known } = asObject(parse(text));
+  if (!deepEqual(known, statusLine(place))) return text;
+  return applyEdits(text, modify(text, ["statusLine"], undefined, {}));
+}
+
 /** The user's text without them, and without what only held them. */
 export function withoutOurs(text: string): string {
   return OURS.toReversed().reduce((edited, [group, name]) => {
@@ -78,14 +166,18 @@ export function withoutOurs(text: string): string {
   }, text);
 }
 
-/** Empty groups are what it leaves behind. */
-function isSame(one: string, other: string): boolean {
-  return deepEqual(withoutEmpty(parse(one)), withoutEmpty(parse(other)));
+/** The user's text with what else has changed meanwhile, and as it was everywhere else. */
+function withChangesOf(after: string, text: string): string {
+  const [now, was] = [asObject(parse(after)), asObject(parse(text))];
+  const keys = [...new Set([...Object.keys(was), ...Object.keys(now)])];
+  return keys
+    .filter((key) => !deepEqual(now[key], was[key]) && !(isEmpty(now[key]) && isEmpty(was[key])))
+    .reduce((edited, key) => applyEdits(edited, modify(edited, [key], now[key], {})), text);
 }
 
-function withoutEmpty(settings: unknown): unknown {
-  const groups = new Set<string>(OURS.map(([group]) => group));
-  const isEmpty = ([key, value]: [string, unknown]): boolean =>
-    groups.has(key) && Object.keys(asObject(value)).length === 0;
-  return Object.fromEntries(Object.entries(asObject(settings)).filter((entry) => !isEmpty(entry)));
+/** Groups without content are what Claude Code leaves behind, or takes out. */
+function isEmpty(value: unknown): boolean {
+  return (
+    value === undefined || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
+  );
 }

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { asArray, asObject, asString } from "../../text/json.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 import { rewriteSettings } from "./plugin-folder.ts";
-import type { HookProgram, InstallPlace } from "./run-program.ts";
+import { type HookProgram, type InstallPlace, PLUGIN } from "./run-program.ts";
 
 /** Codex: a marketplace of one folder, which it copies; hooks run only once they are trusted. */
 export const CODEX: HookProgram = {
@@ -14,14 +14,23 @@ export const CODEX: HookProgram = {
   title: "Codex",
   command: "codex",
   variable: "CODEX_BIN",
+  testedVersion: "0.166.0",
   addVerb: "add",
   removeVerb: "remove",
+  settings: (env) => configFile({ env }),
+  settingsVariable: "CODEX_HOME",
   written: (place) => [
     `which adds to ${configFile(place)}`,
     `  [marketplaces.carryover] source = ${JSON.stringify(place.folder)}`,
     '  [plugins."carryover@carryover"] enabled = true',
     `and a copy in ${join(codexHome(place), "plugins", "cache", "carryover")}`,
   ],
+  async prepare(place) {
+    const file = join(place.folder, "carryover", "codex.mcp.json");
+    const settings = await readFile(configFile(place), "utf8").catch(() => "");
+    const program = join(place.folder, "carryover", "mcp.js");
+    await rewriteSettings(file, withKeys(await readFile(file, "utf8"), { settings, program }));
+  },
   // It edits its file in place and leaves everything else as it is.
   keepSettings: (_place, _what, run) => run(),
   trust: {
@@ -51,17 +60,45 @@ export const CODEX: HookProgram = {
         ],
 };
 
-function codexHome({ env }: InstallPlace): string {
+function codexHome({ env }: Pick<InstallPlace, "env">): string {
   return env.CODEX_HOME || join(env.HOME || homedir(), ".codex");
 }
 
-function configFile(place: InstallPlace): string {
+function configFile(place: Pick<InstallPlace, "env">): string {
   return join(codexHome(place), "config.toml");
+}
+
+/**
+ * Codex hands a server of tools only the variables that its settings name. The child of a fork asks the same provider, so
+ * those that hold the keys of the user's own providers are named too. It must also run in the folder of the session, and not
+ * in that of the plugin, to which a relative path would bind it.
+ */
+export function withKeys(server: string, { settings, program }: ServerFacts): string {
+  const names = [...settings.matchAll(/^\s*env_key\s*=\s*["'](\w+)["']/gm)].map(([, name]) => name);
+  const { mcpServers } = asObject(JSON.parse(server));
+  const { cwd: _, ...ours } = asObject(asObject(mcpServers).carryover);
+  const env_vars = [...new Set([...asArray(ours.env_vars), ...names])];
+  const carryover = { ...ours, args: [program, "codex"], env_vars };
+  return `${JSON.stringify({ mcpServers: { carryover } }, undefined, 2)}\n`;
+}
+
+interface ServerFacts {
+  /** The user's configuration of Codex. */
+  readonly settings: string;
+  /** The path of the server. */
+  readonly program: string;
 }
 
 export interface HookHash {
   readonly key: string;
   readonly hash: string;
+}
+
+/** A hook as Codex knows it. */
+export interface KnownHook extends HookHash {
+  /** `trusted`, or why it is skipped. */
+  readonly trust: string;
+  readonly isEnabled: boolean;
 }
 
 /** The configuration with these hooks of ours trusted and no others; everything that is not ours stays as it is. */
@@ -88,8 +125,11 @@ export function withTrust(text: string, hooks: readonly HookHash[]): string {
 
 const OUR_STATE = /^\s*\[hooks\.state\."carryover@carryover:/;
 
-/** Our hooks with the hashes that Codex would ask a person about. */
-async function listHooks({ program, env }: InstallPlace): Promise<readonly HookHash[]> {
+/** Our hooks with the hashes that Codex would ask a person about, and whether it runs them. */
+export async function listHooks({
+  program,
+  env,
+}: Pick<InstallPlace, "program" | "env">): Promise<readonly KnownHook[]> {
   const child = spawn(program, ["app-server"], { env: { ...env }, stdio: ["pipe", "pipe", "ignore"] });
   try {
     const answers = answersOf(child);
@@ -98,11 +138,14 @@ async function listHooks({ program, env }: InstallPlace): Promise<readonly HookH
     const hooks = asArray(data)
       .flatMap((each) => asArray(asObject(each).hooks))
       .map(asObject);
-    return hooks.flatMap(({ pluginId, key, currentHash }) =>
-      pluginId === "carryover@carryover"
-        ? [{ key: asString(key) ?? "", hash: asString(currentHash) ?? "" }]
-        : [],
-    );
+    return hooks
+      .filter(({ pluginId }) => pluginId === PLUGIN)
+      .map(({ key, currentHash, trustStatus, enabled }) => ({
+        key: asString(key) ?? "",
+        hash: asString(currentHash) ?? "",
+        trust: asString(trustStatus) ?? "unknown",
+        isEnabled: enabled !== false,
+      }));
   } finally {
     child.kill();
   }

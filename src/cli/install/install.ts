@@ -1,9 +1,19 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { CliError } from "../terminal/cli-error.ts";
 import { CLAUDE_CODE } from "./claude-code.ts";
 import { CODEX } from "./codex.ts";
-import { copyFolder, folderFor, packagedFolder, removeFolder } from "./plugin-folder.ts";
-import { findProgram, type HookProgram, type InstallPlace, runProgram } from "./run-program.ts";
+import {
+  copyFolder,
+  folderFor,
+  noteUser,
+  packagedFolder,
+  removeFolder,
+  removeMade,
+  usersOf,
+} from "./plugin-folder.ts";
+import { findProgram, type HookProgram, type InstallPlace, PLUGIN, runProgram } from "./run-program.ts";
 
 /** `carryover install`: puts the plugin into an agent that runs hooks, by that agent's own commands. */
 export function installCommand(): Command {
@@ -12,6 +22,9 @@ export function installCommand(): Command {
     .argument("<agent>", `the agent: ${Object.keys(PROGRAMS).join(" or ")}`)
     .option("--dry-run", "show what would be run and written, and change nothing")
     .addOption(new Option("--trust", "codex: trust the plugin's hooks now, not in its terminal"))
+    .addOption(
+      new Option("--status-line", "claude-code: show what was done in its status line, if you have none"),
+    )
     .addHelpText("after", INSTALL_EXAMPLES)
     .action((agent: string, flags: InstallFlags) => install(programOf(agent), flags));
 }
@@ -33,11 +46,13 @@ Examples:
 interface InstallFlags {
   readonly dryRun?: true;
   readonly trust?: true;
+  readonly statusLine?: true;
 }
 
 const PROGRAMS: Readonly<Record<string, HookProgram>> = { "claude-code": CLAUDE_CODE, codex: CODEX };
 
-function programOf(agent: string): HookProgram {
+/** The agent of this name; throws for one that runs no hooks. */
+export function programOf(agent: string): HookProgram {
   const program = PROGRAMS[agent];
   if (program !== undefined) return program;
   throw new CliError(`"${agent}" is no agent that runs hooks`, [
@@ -45,53 +60,101 @@ function programOf(agent: string): HookProgram {
   ]);
 }
 
-async function install(program: HookProgram, { dryRun, trust }: InstallFlags): Promise<void> {
+/** Where an installation reads and writes, where it is not this process's own. */
+interface InstallSetup {
+  readonly env?: InstallPlace["env"];
+  /** The plugin folder that is copied. */
+  readonly from?: string;
+}
+
+export async function install(
+  program: HookProgram,
+  { dryRun, trust, statusLine }: InstallFlags,
+  { env = process.env, from = packagedFolder() }: InstallSetup = {},
+): Promise<void> {
   if (trust && program.trust === undefined)
     throw new CliError(`${program.title} asks for no trust of hooks`, ["Leave --trust out."]);
-  const place = await placeOf(program);
+  if (statusLine && program.statusLine === undefined)
+    throw new CliError(`${program.title} shows no status line of a program`, ["Leave --status-line out."]);
+  const place = await placeOf(program, env);
   const commands = [
     ["plugin", "marketplace", "add", place.folder],
     ["plugin", program.addVerb, PLUGIN],
+    ...(program.updateVerb === undefined ? [] : [["plugin", program.updateVerb, PLUGIN]]),
   ];
   say(`Copies the plugin to ${place.folder}`);
   for (const args of commands) say(`Runs ${program.command} ${args.join(" ")}`);
   say(...program.written(place));
   if (trust) say(...(program.trust?.written(place) ?? []));
+  if (statusLine) say(...(program.statusLine?.written(place) ?? []));
   if (dryRun) return say("Nothing was changed (--dry-run).");
-  await copyFolder(packagedFolder(), place.folder);
-  await program.keepSettings(place, "install", async () => {
-    for (const args of commands) await runProgram(place, args);
-  });
+  const isNew = !existsSync(place.folder);
+  await copyFolder(from, place.folder);
+  await noteUser(place.folder, resolve(program.settings(env)));
+  await program.prepare?.(place);
+  try {
+    await program.keepSettings(place, "install", async () => {
+      for (const args of commands) await runProgram(place, args);
+    });
+  } catch (error) {
+    if (isNew) await takeOut(program, place);
+    throw error;
+  }
   if (trust) await program.trust?.write(place);
+  const shown = statusLine ? await program.statusLine?.write(place) : undefined;
   say("", ...program.next({ isTrusted: trust === true }));
+  if (shown === "theirs")
+    say(
+      "You have a status line of your own, which stays; docs/claude-code.md says how it can show ours too.",
+    );
+  else if (shown === undefined && program.statusLine !== undefined)
+    say(`What it did can stand in the status line: carryover install ${program.name} --status-line`);
 }
 
-async function uninstall(program: HookProgram, { dryRun }: InstallFlags): Promise<void> {
-  const place = await placeOf(program);
-  const commands = [
-    ["plugin", program.removeVerb, PLUGIN],
-    ["plugin", "marketplace", "remove", MARKET],
-  ];
-  for (const args of commands) say(`Runs ${program.command} ${args.join(" ")}`);
-  say(`Deletes ${place.folder}`);
+export async function uninstall(
+  program: HookProgram,
+  { dryRun }: InstallFlags,
+  { env = process.env }: InstallSetup = {},
+): Promise<void> {
+  const place = await placeOf(program, env);
+  for (const args of removeCommands(program)) say(`Runs ${program.command} ${args.join(" ")}`);
+  const own = resolve(program.settings(env));
+  const usual = program.settings({ ...env, [program.settingsVariable]: undefined });
+  const others = (await usersOf(place.folder, [usual])).filter((file) => file !== own);
+  if (others.length > 0) say(`Leaves ${place.folder}, which is named in ${others.join(", ")} too`);
+  else say(`Deletes ${place.folder}`);
   if (dryRun) return say("Nothing was changed (--dry-run).");
-  await program.keepSettings(place, "uninstall", async () => {
-    // One that is not there is not there.
-    for (const args of commands) await runProgram(place, args, { mayFail: true });
-  });
-  await program.trust?.remove(place);
-  await removeFolder(place.folder);
+  await takeOut(program, place, { keepFolder: others.length > 0 });
   say(
     "",
     `${program.title} runs without Carryover from its next session on. What was kept stays: carryover purge.`,
+    `An open session still has it: start it anew${program.name === "claude-code" ? ", or /reload-plugins there" : ""}.`,
   );
 }
 
-const MARKET = "carryover";
-const PLUGIN = "carryover@carryover";
+async function takeOut(
+  program: HookProgram,
+  place: InstallPlace,
+  { keepFolder = false } = {},
+): Promise<void> {
+  await program.keepSettings(place, "uninstall", async () => {
+    // One that is not there is not there.
+    for (const args of removeCommands(program)) await runProgram(place, args, { mayFail: true });
+  });
+  await program.trust?.remove(place);
+  await program.statusLine?.remove(place);
+  await removeMade(place.folder, resolve(program.settings(place.env)));
+  if (!keepFolder) await removeFolder(place.folder);
+}
 
-async function placeOf(program: HookProgram): Promise<InstallPlace> {
-  const { env } = process;
+const removeCommands = ({ removeVerb }: HookProgram): readonly (readonly string[])[] => [
+  ["plugin", removeVerb, PLUGIN],
+  ["plugin", "marketplace", "remove", "carryover"],
+];
+
+async function placeOf(program: HookProgram, env: InstallPlace["env"]): Promise<InstallPlace> {
+  const fault = await program.fault?.(env);
+  if (fault !== undefined) throw new CliError(fault.what, [fault.advice]);
   return { env, folder: folderFor(program.name, env), program: await findProgram(program, env) };
 }
 

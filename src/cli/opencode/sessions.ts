@@ -4,20 +4,38 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { asArray, asObject, asString } from "../../text/json.ts";
 
-/** The newest session that OpenCode keeps, as its `export` writes it: asked of its database, or of version 2 itself. */
+/**
+ * The newest session that OpenCode keeps, as its `export` writes it: asked of its database, or of version 2 itself.
+ * Undefined where it keeps none but what it was given.
+ */
 export async function exportNewestSession(
   env: NodeJS.ProcessEnv,
-  forkSessions: () => Promise<ReadonlySet<string>>,
-): Promise<Uint8Array> {
-  const rows = await queryOpenCode(NEWEST_SESSION, env).catch((error: unknown) => {
+  { forkSessions, copies }: NotTheUsers,
+): Promise<Uint8Array | undefined> {
+  const rows = await queryOpenCode(NEWEST_SESSIONS, env).catch((error: unknown) => {
     if (error instanceof FailedCommand) return undefined;
     throw error;
   });
   // Version 2 has no such command: it answers requests, by a server of its own that ends with the command.
-  const newest = rows === undefined ? await newestOfVersion2(env, await forkSessions()) : rows[0];
-  const id = asString(asObject(newest).id);
-  if (id === undefined) throw new Error("its database has no session");
-  return runOpenCodeCommand(["export", ...(rows === undefined ? ["--standalone"] : []), id], env);
+  const newest = rows ?? (await newestOfVersion2(env, await forkSessions()));
+  const alone = rows === undefined ? ["--standalone"] : [];
+  for (const id of newest.flatMap((each) => asString(asObject(each).id) ?? [])) {
+    const bytes = await runOpenCodeCommand(["export", ...alone, id], env);
+    const given = copies.get(id);
+    if (given === undefined || countMessages(bytes) !== given) return bytes;
+  }
+  return undefined;
+}
+
+/** What OpenCode keeps beside the user's own sessions. */
+interface NotTheUsers {
+  readonly forkSessions: () => Promise<ReadonlySet<string>>;
+  /** Sessions that it was given, with the messages that they had then. */
+  readonly copies: ReadonlyMap<string, number>;
+}
+
+function countMessages(bytes: Buffer): number {
+  return asArray(asObject(JSON.parse(bytes.toString("utf8"))).messages).length;
 }
 
 /** One session of OpenCode, named by its id, as its `export` writes it. */
@@ -33,14 +51,17 @@ export function isVersion1(version: string): boolean {
 }
 
 /** Forks and sub-agents have a parent; the user's own conversation has none. */
-const NEWEST_SESSION = "select id from session where parent_id is null order by time_updated desc limit 1";
+const NEWEST_SESSIONS = "select id from session where parent_id is null order by time_updated desc limit 20";
 
 /** Sessions of plugins have no parent there: which of them are forks is known from elsewhere. */
-async function newestOfVersion2(env: NodeJS.ProcessEnv, forkSessions: ReadonlySet<string>): Promise<unknown> {
+async function newestOfVersion2(
+  env: NodeJS.ProcessEnv,
+  forkSessions: ReadonlySet<string>,
+): Promise<readonly unknown[]> {
   const path = "/api/session?parentID=null&limit=100&order=desc";
   const output = await runOpenCodeCommand(["api", "--standalone", "GET", path], env);
   const { data } = asObject(JSON.parse(output.toString("utf8")));
-  return asArray(data).find((session) => !forkSessions.has(asString(asObject(session).id) ?? ""));
+  return asArray(data).filter((session) => !forkSessions.has(asString(asObject(session).id) ?? ""));
 }
 
 /** The rows that a statement selects from OpenCode's database. */
@@ -100,6 +121,7 @@ async function runInstalled(
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
   }
+  if (env.OPENCODE_BIN) throw new Error(`there is no program ${env.OPENCODE_BIN}, which OPENCODE_BIN names`);
   throw new Error(
     "neither opencode nor opencode2, which read its database, is on the PATH; OPENCODE_BIN names one elsewhere",
   );

@@ -5,8 +5,7 @@ import { configHome, type PluginFolders, pluginFolders } from "../../plugin/stor
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { isDatabase, type PluginLog, type PluginStores } from "../../plugin/stores/plugin-stores.ts";
 import { hasPassword } from "../../stores/postgres/pool.ts";
-import type { StoreFailure } from "../../stores/store-failure.ts";
-import { asObject, asString } from "../../text/json.ts";
+import { asObject, asString, type StoreFailure } from "../../text/json.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 import { isCarryover, readHostConfiguration } from "./configuration.ts";
 

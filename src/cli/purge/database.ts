@@ -5,8 +5,7 @@ import { pathName } from "../../stores/files/file-system.ts";
 import type { PostgresInventory, RowsToDelete, ScopedRecord } from "../../stores/postgres/inventory.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
 import { createPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
-import type { StoreFailure } from "../../stores/store-failure.ts";
-import { groupBy } from "../../text/json.ts";
+import { groupBy, type StoreFailure } from "../../text/json.ts";
 import { databaseError, packageFolders } from "../opencode/with-stores.ts";
 import {
   addRecords,
@@ -23,7 +22,7 @@ import { type InventoryFile, type Purged, type PurgePlan, type PurgeRequest, pla
 export function openPurgeDatabase(connectionString: string): PostgresStores {
   return createPostgresStores({
     connectionString,
-    statementTimeoutMs: STATEMENT_MS,
+    timeoutMs: PURGE_MS,
     cleaning: "never",
     load: createLoadPg(packageFolders()),
   });
@@ -63,7 +62,7 @@ interface PurgeDatabaseOptions {
   readonly signal: AbortSignal;
 }
 
-const STATEMENT_MS = 600_000;
+const PURGE_MS = 600_000;
 /** An output is stored before the entry that names it: one so young may be about to be named. */
 const MIN_OUTPUT_AGE_MS = 60_000;
 

@@ -2,8 +2,15 @@ import { existsSync } from "node:fs";
 import { lstat, readdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { NOTICES_FILE } from "../../hosts/opencode2/notices.ts";
-import { LOADED_FILE } from "../../plugin/loaded.ts";
-import { LOG_FILE, type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
+import { LOADED_FILE } from "../../plugin/control.ts";
+import {
+  CHILD_SESSIONS,
+  CLEANED_FILE,
+  LOG_FILE,
+  type PluginFolders,
+  PUT_BACK_FILE,
+  pluginFolders,
+} from "../../plugin/stores/folders.ts";
 import {
   defaultStateFolder,
   type FileStat,
@@ -13,10 +20,10 @@ import {
 } from "../../stores/files/file-system.ts";
 import { createFileRecordStore, recordNameOf } from "../../stores/files/record-store.ts";
 import { cleanSpills, isSha256 } from "../../stores/files/spill-store.ts";
-import { codeOf } from "../../stores/store-failure.ts";
-import { groupBy } from "../../text/json.ts";
+import { codeOf, groupBy } from "../../text/json.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
-import { handedFiles, handoffFolder } from "../handoff/notes.ts";
+import { sessionFolders } from "../sessions/agent-folders.ts";
+import { type HandedSession, handedSessions, handoffFolder } from "../sessions/notes.ts";
 import {
   addRecords,
   createInventoryDraft,
@@ -26,6 +33,7 @@ import {
   type InventoryDraft,
   type RecordPlace,
   runningInstances,
+  sessionById,
   sessionByName,
 } from "./inventory.ts";
 import {
@@ -54,6 +62,7 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
     join(folders.control, "requests"),
   ];
   addRecords(draft, await Promise.all(recordFolders.map((folder) => readRecords(folder, draft))));
+  await addChildSessions(draft, join(folders.root, CHILD_SESSIONS));
   await addLogs(draft, folders.journal);
   draft.leftovers.push(...(await readHomeFiles(folders)));
   const contents = [
@@ -65,14 +74,36 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
     contents.push(...(await contentsIn(join(defaultStateFolder(), "spill"), "spill")));
     const measures = await filesIn(defaultEvalCacheFolder(process.env));
     draft.leftovers.push(...measures.filter(({ path }) => /^[0-9a-f]{64}\.json$/.test(basename(path))));
-    draft.leftovers.push(...(await inventoryOf(await handedFiles(handoffFolder(process.env)))));
+    await addHandedSessions(draft);
   }
   return finishInventory(draft, contents);
 }
 
-/** What the plugin writes to its folder wherever else it keeps the rest: its log, its notices, and that it was loaded. */
+/** The sessions that were written for agents, each under the id by which its agent knows it. */
+export async function addHandedSessions(draft: InventoryDraft): Promise<void> {
+  for (const handed of await handedSessions(handoffFolder(process.env))) {
+    const session = sessionById(draft, handed.id);
+    session.logs.push(...(await inventoryOf(handed.files)));
+    session.handed = handedAs(handed);
+    session.writtenId = handed.writtenId;
+  }
+}
+
+function handedAs({ path, state }: HandedSession): string {
+  const { agent = "OpenCode" } =
+    sessionFolders(process.env).find(({ folder }) => path?.startsWith(folder) === true) ?? {};
+  return `written for ${agent}${HANDED_STATES[state]}`;
+}
+
+const HANDED_STATES: Readonly<Record<HandedSession["state"], string>> = {
+  untouched: "",
+  "gone-on": ", gone on with: only its note goes",
+  missing: ", and gone: its note is left",
+};
+
+/** What the plugin writes to its folder wherever else it keeps the rest: its log, its notices, what it put back last, when it cleaned, and that it was loaded. */
 export async function readHomeFiles({ root }: PluginFolders): Promise<readonly InventoryFile[]> {
-  const single = [LOADED_FILE, LOG_FILE, `${LOG_FILE}.old`];
+  const single = [LOADED_FILE, LOG_FILE, `${LOG_FILE}.old`, PUT_BACK_FILE, CLEANED_FILE];
   if (existsSync(root) && !isRealFolder(root)) return [];
   return (await filesIn(root)).filter(
     ({ path }) => single.includes(basename(path)) || NOTICES_FILE.test(basename(path)),
@@ -110,6 +141,16 @@ async function readRecords(folder: string, draft: InventoryDraft): Promise<Recor
   if (listed.status === "failed") draft.problems.push(`${folder}: ${listed.reason}`);
   return { folder, files, records: listed.status === "listed" ? listed.records : [] };
 }
+
+/** They go with the session that forked; where no record of the fork is left, with everything else. */
+async function addChildSessions(draft: InventoryDraft, folder: string): Promise<void> {
+  for (const file of await filesIn(folder)) {
+    const [, id] = CHILD_SESSION_NAME.exec(basename(file.path)) ?? [];
+    if (id !== undefined) (draft.parents.get(id)?.logs ?? draft.leftovers).push(file);
+  }
+}
+
+const CHILD_SESSION_NAME = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
 
 async function addLogs(draft: InventoryDraft, folder: string): Promise<void> {
   const writers = new Set(runningInstances(draft).map(({ process }) => `${process.pid}`));
@@ -259,7 +300,7 @@ async function ownFolders(
   const own = [
     ...(await foldersIn(forks)),
     ...["instances", "requests"].map((name) => join(control, name)),
-    ...[long, views, spill, forks, journal, control],
+    ...[long, views, spill, forks, journal, control, join(root, CHILD_SESSIONS)],
     // A folder that somebody has chosen is theirs.
     ...(root === pluginFolders({ store: undefined, env: process.env }).root ? [root] : []),
     ...(places === "usual" ? [join(defaultStateFolder(), "spill"), ...usual] : []),

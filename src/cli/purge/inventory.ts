@@ -17,6 +17,8 @@ export interface Inventory extends InventoryItems {
 /** An inventory that is being built. */
 export interface InventoryDraft {
   readonly sessions: Map<string, SessionDraft>;
+  /** The session under which a fork's own hangs, by the id of that. */
+  readonly parents: Map<string, SessionDraft>;
   readonly leftovers: InventoryFile[];
   readonly problems: string[];
   readonly leases: InstanceLease[];
@@ -29,11 +31,13 @@ interface SessionDraft extends InventorySession {
   readonly forks: InventoryFork[];
   readonly handles: Set<string>;
   usedBy?: string;
+  handed?: string;
+  writtenId?: string;
 }
 
 /** An empty draft. */
 export function createInventoryDraft(nowMs: number): InventoryDraft {
-  return { sessions: new Map(), leftovers: [], problems: [], leases: [], nowMs };
+  return { sessions: new Map(), parents: new Map(), leftovers: [], problems: [], leases: [], nowMs };
 }
 
 /** The finished inventory. */
@@ -88,6 +92,7 @@ function addRecordPlace(draft: InventoryDraft, { folder, files, records }: Recor
       session.logs.push(...own);
       continue;
     }
+    if (record.childSessionId !== undefined) draft.parents.set(record.childSessionId, session);
     session.forks.push({
       path: `${folder}/${id}.json`,
       sizeBytes: own.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),

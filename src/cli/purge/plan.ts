@@ -19,6 +19,10 @@ export interface InventorySession {
   readonly handles: ReadonlySet<string>;
   /** Which program uses it now; unset if none does. */
   readonly usedBy?: string;
+  /** For which agent it was written, by `handoff` or `rescue`; unset for one of the agent's own. */
+  readonly handed?: string;
+  /** The id of one that was written, where its agent may know it by another. */
+  readonly writtenId?: string;
 }
 
 /** A file, or a row of a database: a log, a record, an output. */

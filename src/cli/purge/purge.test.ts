@@ -22,6 +22,7 @@ import { currentProcess, type ProcessIdentity } from "../../stores/files/lock.ts
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import { createFileSpillStore } from "../../stores/files/spill-store.ts";
 import { runCli } from "../cli.ts";
+import { handoffFolder, writeNote } from "../sessions/notes.ts";
 import { purgeFolders, readFolderInventory } from "./folders.ts";
 import { planPurge } from "./plan.ts";
 
@@ -61,7 +62,8 @@ afterEach(() => {
 const purge = (...args: readonly string[]): Promise<number> => runCli(["purge", ...args], "0.0.0");
 
 /** Writes what the plugin writes of one root session: a log, an output, a fork and what that inherited. */
-async function fill(rootSessionId: string, { owner, output = `output of ${rootSessionId}` }: Filling = {}) {
+async function fill(rootSessionId: string, filling: Filling = {}) {
+  const { owner, output = `output of ${rootSessionId}`, childSessionId } = filling;
   // A cleaning in the background would have its lock among the files that are counted.
   const how = { durable: false, cleaning: "never" } as const;
   const spills = createFileSpillStore({ root: join(store, "spill"), ...how });
@@ -77,12 +79,14 @@ async function fill(rootSessionId: string, { owner, output = `output of ${rootSe
     inherited: { way: "exact", reason: "r", chars: 1, messages: 1, snapshotId: view.handle } as const,
     ...(owner !== undefined && { owner }),
   };
+  const ofChild = childSessionId === undefined ? {} : { childSessionId };
   const forks = createFileRecordStore({ root: join(store, "forks", "project"), durable: false });
   const value = owner === undefined ? completedFork(change) : runningFork(change);
-  await forks.put({ id: change.id, value, expected: "missing" });
+  await forks.put({ id: change.id, value: { ...value, ...ofChild }, expected: "missing" });
 }
 
 interface Filling {
+  readonly childSessionId?: string;
   readonly owner?: ForkOwner;
   readonly output?: string;
 }
@@ -128,6 +132,39 @@ describe("carryover purge", () => {
     // The output that ses_b has too stays: log, long entry, view and the two copies of a record do not.
     expect(filesBelow(store).length).toBe(before - 4);
     expect(filesBelow(join(store, "spill"))).toHaveLength(2);
+  });
+
+  it("deletes the sessions of forks in pi with the session that forked, and what nobody knows with everything", async () => {
+    const ids = ["a", "b", "c"].map((letter) => `${letter.repeat(8)}-1111-4222-8333-444444444444`);
+    const children = join(store, "pi-sessions");
+    mkdirSync(children, { recursive: true });
+    for (const [index, id] of ids.entries()) {
+      if (index < 2) await fill(`ses_${index}`, { childSessionId: id });
+      writeFileSync(join(children, `${id}.jsonl`), "{}");
+    }
+    writeFileSync(join(children, "notes.jsonl"), "of somebody else");
+    expect(await purge("--session", "ses_0", "--yes")).toBe(0);
+    expect(readdirSync(children)).toEqual([`${ids[1]}.jsonl`, `${ids[2]}.jsonl`, "notes.jsonl"]);
+    expect(await purge("--all", "--yes")).toBe(0);
+    expect(readdirSync(children)).toEqual(["notes.jsonl"]);
+  });
+
+  it("takes either id of a session that was written for OpenCode, or the beginning of one", async () => {
+    const folder = handoffFolder(process.env);
+    mkdirSync(folder, { recursive: true });
+    const write = async (id: string, sessionId: string) => {
+      const path = join(folder, `${id}.json`);
+      writeFileSync(path, "{}");
+      await writeNote(folder, { id, path, sizeBytes: 2, sessionId, messages: 1 });
+    };
+    await write("0c3182b1-f294-4a9e", "ses_one12345");
+    await write("0c3182b1-aaaa-4a9e", "ses_two12345");
+    expect(await purge("--session", "0c3182b1", "--yes")).not.toBe(0);
+    expect(stderr).toContain("is the beginning of 2 session ids");
+    expect(await purge("--session", "0c3182b1-f294-4a9e", "--yes")).toBe(0);
+    expect(stdout).toContain("opencode session delete ses_one12345");
+    expect(await purge("--session", "ses_two1", "--yes")).toBe(0);
+    expect(filesBelow(folder)).toEqual([]);
   });
 
   it("finds a session whose name is not fit for a file", async () => {

@@ -1,11 +1,13 @@
 import { dirname } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Command, InvalidArgumentError } from "commander";
-import { formatSpan } from "../../fork/life/report.ts";
+import { formatSpan } from "../../fork/life/end.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { pathName } from "../../stores/files/file-system.ts";
-import { formatBytes } from "../../text/display.ts";
+import { formatBytes } from "../../text/truncate.ts";
+import { MIN_ID_CHARS } from "../files/read-input.ts";
 import { DATABASE_LABEL, findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
+import { isOpenCodeId } from "../sessions/open-session.ts";
 import { CliError, interrupted, withInterrupt } from "../terminal/cli-error.ts";
 import {
   colorsFor,
@@ -14,10 +16,17 @@ import {
   renderTable,
   terminalPath,
   terminalText,
+  wrapped,
 } from "../terminal/output.ts";
 import { openPurgeDatabase, purgeDatabase, readDatabaseInventory } from "./database.ts";
-import { purgeFolders, purgeHomeFiles, readFolderInventory, readHomeFiles } from "./folders.ts";
-import type { Inventory } from "./inventory.ts";
+import {
+  addHandedSessions,
+  purgeFolders,
+  purgeHomeFiles,
+  readFolderInventory,
+  readHomeFiles,
+} from "./folders.ts";
+import { createInventoryDraft, type Inventory } from "./inventory.ts";
 import {
   filesOfPlan,
   type InventoryContent,
@@ -36,7 +45,10 @@ export function purgeCommand(): Command {
     .description(
       "list what Carryover keeps, on this machine or in the plugin's database, and delete what you name",
     )
-    .option("--session <id>", "what belongs to this root session, and to nothing else")
+    .option(
+      "--session <id>",
+      "what belongs to this root session, and to nothing else; or one that handoff or rescue has written",
+    )
     .option("--older-than <span>", "what was not used for so long, such as 30d or 12h", parseDuration)
     .option("--all", "everything")
     .option("--dry-run", "only list what would go")
@@ -56,7 +68,8 @@ Examples:
   carryover purge --all --yes
 
 Where the plugin keeps everything in a database this is about the database, with all machines that use it.
-What a running OpenCode works with stays unless --force is given. Sessions of OpenCode itself are never touched.
+What a running OpenCode works with stays unless --force is given. Sessions of the agents themselves are never touched:
+of those that handoff and rescue wrote, only what nobody has gone on with goes.
 Exit codes: 0 deleted or listed, 2 nothing was chosen or not everything could be deleted, 130 stopped with Ctrl-C.`;
 
 interface PurgeFlags {
@@ -85,14 +98,21 @@ async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
         now: stores.now,
         async read() {
           const inventory = await readDatabaseInventory(stores);
-          return { ...inventory, leftovers: [...inventory.leftovers, ...(await readHomeFiles(folders))] };
+          const here = createInventoryDraft(stores.now());
+          await addHandedSessions(here);
+          return {
+            ...inventory,
+            sessions: [...inventory.sessions, ...here.sessions.values()],
+            leftovers: [...inventory.leftovers, ...(await readHomeFiles(folders))],
+          };
         },
         async remove(plan, { request, signal }) {
           const purged = await purgeDatabase(stores, { plan, request, signal });
           if (purged.status === "stopped") return purged;
-          const here = await purgeHomeFiles(
-            plan.leftovers.filter(({ path }) => dirname(path) === folders.root),
-          );
+          const here = await purgeHomeFiles([
+            ...plan.leftovers.filter(({ path }) => dirname(path) === folders.root),
+            ...plan.sessions.flatMap(({ handed, logs }) => (handed === undefined ? [] : logs)),
+          ]);
           return {
             ...purged,
             files: purged.files + here.files,
@@ -143,8 +163,9 @@ async function folderPlace({ store }: PurgeFlags): Promise<PurgePlace> {
 }
 
 async function purgePlace(from: PurgePlace, flags: PurgeFlags): Promise<void> {
-  const filter = readFilter(flags);
+  const named = readFilter(flags);
   const inventory = await from.read();
+  const filter = named?.type === "session" ? sessionFilter(named, flags, inventory) : named;
   for (const problem of inventory.problems) process.stderr.write(`warning: ${problem}\n`);
   const force = flags.force ? "in-use-too" : "never";
   const request: PurgeRequest = { filter: filter ?? { type: "all" }, force, nowMs: from.now() };
@@ -152,13 +173,14 @@ async function purgePlace(from: PurgePlace, flags: PurgeFlags): Promise<void> {
   const isDryRun = filter === undefined || flags.dryRun === true;
   if (!flags.json) process.stdout.write(`${purgeReport({ plan, running: inventory.running, from })}\n`);
   else if (isDryRun) printJson({ store: from.name, running: inventory.running, ...describePlan(plan) });
-  if (filter === undefined && !flags.json)
-    process.stdout.write(
-      `${from.note === undefined ? "" : `\n${from.note}`}\nNothing was deleted. Say what: --session, --older-than or --all.\n`,
-    );
+  if (filter === undefined && !flags.json) {
+    const end = "Nothing was deleted. Say what: --session, --older-than or --all.";
+    const lines = [...(from.note === undefined ? [] : [from.note]), end];
+    process.stdout.write(`\n${wrapped(lines.join("\n"), process.stdout)}\n`);
+  }
   if (isDryRun) return;
   if (filter.type === "session" && plan.sessions.length + plan.inUse.length === 0)
-    throw new CliError(`Nothing is kept under the root session ${flags.session}`, [
+    throw new CliError(`Nothing is kept under the session ${flags.session}`, [
       "`carryover purge` lists what there is.",
     ]);
   const isEmpty = plan.sessions.length + plan.contents.length + plan.leftovers.length === 0;
@@ -170,11 +192,39 @@ async function purgePlace(from: PurgePlace, flags: PurgeFlags): Promise<void> {
   else {
     const start = purged.status === "stopped" ? "Stopped. " : "";
     const count = formatCount(purged.files, from.unit);
-    process.stdout.write(`\n${start}Deleted ${count}, ${formatBytes(purged.bytes)}.\n`);
+    const deleted = `${start}Deleted ${count}, ${formatBytes(purged.bytes)}.`;
+    process.stdout.write(`\n${[deleted, ...importedLines(plan)].join("\n")}\n`);
   }
   for (const problem of purged.problems) process.stderr.write(`warning: not deleted: ${problem}\n`);
   if (purged.status === "stopped") throw interrupted("Stopped; ask again for the rest");
   if (purged.problems.length > 0) throw new CliError("Not everything could be deleted", ["Try again."]);
+}
+
+/** The session by either of its ids, or by the beginning of one. */
+function sessionFilter(
+  filter: PurgeFilter & { readonly type: "session" },
+  { session: id = "" }: PurgeFlags,
+  { sessions }: Inventory,
+): PurgeFilter {
+  const exact = sessions.filter(({ name, writtenId }) => name === filter.name || writtenId === id);
+  const begun = sessions.filter((each) => each.id.startsWith(id) || each.writtenId?.startsWith(id));
+  const found = exact.length > 0 || id.length < MIN_ID_CHARS ? exact : begun;
+  if (found.length > 1)
+    throw new CliError(`${id} is the beginning of ${formatCount(found.length, "session id")}`, [
+      ...found.slice(0, MAX_SESSIONS).map((each) => `  ${terminalText(each.id, MAX_NAME_CHARS)}`),
+      "Name more of it.",
+    ]);
+  return { type: "session", name: found[0]?.name ?? filter.name };
+}
+
+/** OpenCode keeps what it has imported in a database of its own. */
+function importedLines({ sessions }: PurgePlan): readonly string[] {
+  const imported = sessions.filter(({ handed, id }) => handed !== undefined && isOpenCodeId(id));
+  if (imported.length === 0) return [];
+  return [
+    "What OpenCode has imported stays in its database. There it is deleted with",
+    ...imported.slice(0, MAX_SESSIONS).map(({ id }) => `  opencode session delete ${id}`),
+  ];
 }
 
 const NOTHING: Purged = { status: "purged", files: 0, bytes: 0, problems: [] };
@@ -207,7 +257,11 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 function describePlan({ sessions, contents, leftovers, inUse }: PurgePlan) {
   const describeFile = ({ path, sizeBytes }: InventoryFile) => ({ path, bytes: sizeBytes });
   return {
-    sessions: sessions.map(({ id, logs, forks }) => ({ id, files: [...logs, ...forks].map(describeFile) })),
+    sessions: sessions.map(({ id, handed, logs, forks }) => ({
+      id,
+      ...(handed !== undefined && { handed }),
+      files: [...logs, ...forks].map(describeFile),
+    })),
     contents: contents.map((content) => ({ kind: content.kind, ...describeFile(content) })),
     leftovers: leftovers.map(describeFile),
     inUse: inUse.map(({ id, usedBy }) => ({ id, usedBy })),
@@ -258,7 +312,7 @@ function purgeReport({ plan, running, from: { place, unit, now } }: PurgeReportI
       .map((session) => [
         terminalText(session.id, MAX_NAME_CHARS),
         formatBytes(bytesOf([...session.logs, ...session.forks])),
-        formatCount(session.forks.length, "fork"),
+        session.handed ?? formatCount(session.forks.length, "fork"),
         ago(lastUsedAt(session)),
       ]),
     ...(more > 0 ? [[`and ${formatCount(more, "session")} more`]] : []),

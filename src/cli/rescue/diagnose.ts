@@ -1,10 +1,11 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
-import { clipLine, plural } from "../../text/display.ts";
+import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
+import { clipLine, plural } from "../../text/truncate.ts";
 import { estimateContext } from "../../transcript/estimate-context.ts";
 import { type Fault, findFaults } from "../../transcript/format.ts";
 import { compactionPart, isAnswer, type Message, type Transcript, textOf } from "../../transcript/message.ts";
-import { WINDOW_TOKENS } from "../handoff/deliver.ts";
+import { SHARE_OF_WINDOW, WINDOW_TOKENS } from "../handoff/deliver.ts";
 import { formatNumber } from "../terminal/output.ts";
 import type { Finding, Problem } from "./lines/session-lines.ts";
 import type { ReadSession } from "./read-session.ts";
@@ -18,6 +19,10 @@ export interface Diagnosis {
   /** What the program would send, as far as it is known. */
   readonly tokens: number;
   readonly windowTokens: number;
+  /** Set where the window is not known, and is taken to be what was refused. */
+  readonly isWindowUnknown?: true;
+  /** Most tokens of a session that can go on. */
+  readonly budgetTokens: number;
 }
 
 /** Finds out why a session cannot go on: by its file, by its compactions, by its calls and results, and by its size. */
@@ -26,18 +31,20 @@ export function diagnose(session: ReadSession, { windowTokens, compaction }: Dia
   const lost = lostCompactions(transcript, compaction);
   const kept = lost.length === 0 ? transcript : withoutCompactions(transcript, lost);
   const shown = filterCompacted(transcript);
-  const { tokens } = estimateContext(shown, { estimator: "calibrated" });
-  const window = windowTokens ?? session.windowTokens ?? usualWindow(transcript, session.format);
+  const size = measure(shown);
+  const refused = refusalOf(error ?? errorOf(transcript, lineOf));
+  const assumed = session.windowTokens ?? usualWindow(transcript, session.format);
+  const room = windowTokens === undefined ? believe(refused, assumed, size) : halfOf(windowTokens);
   const all = [
     ...findings,
     ...lost.map(({ marker, why }) => lostFinding(why, lineOf(marker.id.replace(/~marker$/, "")))),
     ...callFindings(shown, lineOf),
-    ...refusal(error ?? errorOf(transcript, lineOf)),
-    ...sizeFinding(tokens, window),
+    ...(refused === undefined ? [] : [refused.finding]),
+    ...sizeFinding(size.tokens, room),
   ];
   const broken = all.filter(({ severity }) => severity === "broken");
   const notes = all.filter(({ severity }) => severity === "note");
-  return { findings: [...broken, ...notes], transcript: kept, tokens, windowTokens: window };
+  return { findings: [...broken, ...notes], transcript: kept, tokens: size.tokens, ...room };
 }
 
 export interface DiagnosisOptions {
@@ -124,22 +131,34 @@ const FAULTS: Readonly<Partial<Record<Fault["rule"], readonly [Problem, string]>
 function callFindings(shown: Transcript, lineOf: ReadSession["lineOf"]): readonly Finding[] {
   const lastId = shown.findLast(isAnswer)?.id;
   const found = new Map<Problem, { count: number; text: string; line: number | undefined }>();
+  let running: readonly Finding[] = [];
   for (const { rule, messageId, partIndex } of findFaults(shown)) {
     const [problem, text] = FAULTS[rule] ?? [];
     if (problem === undefined || text === undefined) continue;
-    if (problem === "orphan-call" && messageId === lastId) continue;
     const part = shown.find(({ id }) => id === messageId)?.parts[partIndex ?? 0];
     const line = (part?.type === "tool" ? lineOf(part.callId) : undefined) ?? lineOf(messageId);
+    if (problem === "orphan-call" && messageId === lastId) {
+      running = runningFinding(line);
+      continue;
+    }
     const known = found.get(problem);
     if (known === undefined) found.set(problem, { count: 1, text, line });
     else known.count++;
   }
-  return [...found].map(([problem, { count, text, line }]) => ({
-    problem,
-    severity: problem === "empty-text" ? "note" : "broken",
-    text: count === 1 ? text : `${text}, and ${plural(count - 1, "more")}`.replace(/mores$/, "more"),
-    ...(line !== undefined && { line }),
-  }));
+  const counted = [...found].map(
+    ([problem, { count, text, line }]): Finding => ({
+      problem,
+      severity: problem === "empty-text" ? "note" : "broken",
+      text: count === 1 ? text : `${text}, and ${plural(count - 1, "more")}`.replace(/mores$/, "more"),
+      ...(line !== undefined && { line }),
+    }),
+  );
+  return [...counted, ...running];
+}
+
+function runningFinding(line: number | undefined): readonly Finding[] {
+  const text = "the last call has no result: it may still be running";
+  return [{ problem: "orphan-call", severity: "note", text, ...(line !== undefined && { line }) }];
 }
 
 /** The error of the newest answer, where the format keeps it in the conversation. */
@@ -152,31 +171,101 @@ function errorOf(
 }
 
 /** A refusal that comes again with every request: of a prompt that is too long, or of a history that is malformed. */
-function refusal(
-  error: { readonly lineNumber?: number | undefined; readonly text: string } | undefined,
-): readonly Finding[] {
-  if (error === undefined) return [];
-  const { isOverflow, class: kind, status } = classifyProviderError(error.text);
-  const isOurs =
-    isOverflow ||
-    kind === "payload_too_large" ||
-    TOO_LONG.test(error.text) ||
-    isBadRequest(error.text, status);
-  if (!isOurs) return [];
-  const text = `the last thing in it is a refusal: “${clipLine(error.text, 120)}”`;
-  const line = error.lineNumber;
-  return [{ problem: "refused", severity: "broken", text, ...(line !== undefined && { line }) }];
+interface Refusal {
+  readonly finding: Finding;
+  /** True where less would have been taken. */
+  readonly isOfSize: boolean;
+  /** What the provider takes, and what it counted, where it says so. */
+  readonly limitTokens?: number | undefined;
+  readonly sentTokens?: number | undefined;
 }
 
+function refusalOf(
+  error: { readonly lineNumber?: number | undefined; readonly text: string } | undefined,
+): Refusal | undefined {
+  if (error === undefined) return undefined;
+  const report = classifyProviderError(error.text);
+  const { status, limitTokens, observedTokens: sentTokens } = report;
+  const isOfSize = report.isOverflow || TOO_MUCH.includes(report.class) || TOO_LONG.test(error.text);
+  if (!isOfSize && !isBadRequest(error.text, status)) return undefined;
+  const text = `the last thing in it is a refusal: “${clipLine(error.text, 120)}”`;
+  const line = error.lineNumber;
+  const finding: Finding = {
+    problem: "refused",
+    severity: "broken",
+    text,
+    ...(line !== undefined && { line }),
+  };
+  return { finding, isOfSize, limitTokens, sentTokens };
+}
+
+const TOO_MUCH: readonly string[] = ["payload_too_large", "rate_limit_size"];
 const TOO_LONG = /(?:prompt|conversation|request|input) (?:is )?too (?:long|large)|Error during compaction/i;
 
 function isBadRequest(text: string, status: number | undefined): boolean {
   return status === 400 || /\b400\b.*(?:invalid_request_error|messages\.\d|tool_use|thinking)/.test(text);
 }
 
-function sizeFinding(tokens: number, windowTokens: number): readonly Finding[] {
+interface Size {
+  /** What the provider counted last and what came after, or more where the text is clearly more than that. */
+  readonly tokens: number;
+  /** What the text comes to by our own count, with reasoning. */
+  readonly textTokens: number;
+}
+
+function measure(shown: Transcript): Size {
+  const model = shown.findLast((message) => message.model !== undefined)?.model;
+  const options = {
+    estimator: "calibrated" as const,
+    ...(model && { family: tokenFamilyOf(model.id) }),
+  };
+  const counted = estimateContext(shown, options).tokens;
+  const uncounted = shown.map(({ usage: _, ...message }) => message);
+  const textTokens = estimateContext(uncounted, options).tokens;
+  return { tokens: textTokens > counted * DOUBTED ? textTokens : counted, textTokens };
+}
+
+/** A provider counts the agent's prompt too: where our count is so much larger, it has not seen what the file holds. */
+const DOUBTED = 1.5;
+
+interface Room {
+  readonly windowTokens: number;
+  /** Set where a provider refused less than is usual, and did not say how much it takes. */
+  readonly isWindowUnknown?: true;
+  readonly budgetTokens: number;
+}
+
+function halfOf(windowTokens: number): Room {
+  return { windowTokens, budgetTokens: Math.floor(windowTokens * SHARE_OF_WINDOW) };
+}
+
+/**
+ * The window, and what may be filled of it. A refusal knows the window better than we do: one with a limit gives it, in
+ * tokens as that provider counts them; after one without, what was sent did not fit, and half of it is tried.
+ */
+function believe(refused: Refusal | undefined, assumed: number, { tokens, textTokens }: Size): Room {
+  if (refused?.isOfSize !== true) return halfOf(assumed);
+  const { limitTokens, sentTokens = 0 } = refused;
+  if (limitTokens === undefined) {
+    const windowTokens = Math.min(assumed, tokens);
+    return {
+      windowTokens,
+      ...(tokens <= assumed && { isWindowUnknown: true }),
+      budgetTokens: Math.floor(Math.min(windowTokens, textTokens) * SHARE_OF_WINDOW),
+    };
+  }
+  const countedShare = sentTokens > textTokens ? textTokens / sentTokens : 1;
+  return {
+    windowTokens: limitTokens,
+    budgetTokens: Math.floor(limitTokens * SHARE_OF_WINDOW * countedShare),
+  };
+}
+
+function sizeFinding(tokens: number, { windowTokens, isWindowUnknown }: Room): readonly Finding[] {
   if (tokens <= windowTokens * FULL_SHARE) return [];
-  const text = `${formatNumber(tokens)} tokens, and the window has ${formatNumber(windowTokens)}: neither the next turn nor a summary of it fits`;
+  const text = isWindowUnknown
+    ? `${formatNumber(tokens)} tokens were refused, and the limit is not known: half of them are tried`
+    : `${formatNumber(tokens)} tokens, and the window has ${formatNumber(windowTokens)}: neither the next turn nor a summary of it fits`;
   return [{ problem: "too-long", severity: "broken", text }];
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createWriteStream, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,6 +28,48 @@ describe("what cannot be read at all", () => {
     await expect(readSession(folder, "all")).rejects.toThrow("it is a folder");
     await expect(readSession(join(folder, "none.jsonl"), "all")).rejects.toThrow("there is no such file");
     await expect(readSession(cut, "all")).rejects.toThrow(`Cannot read ${cut}`);
+    await expect(readSession(cut, "all")).rejects.toMatchObject({
+      advice: ["Nothing of it can be unpacked."],
+    });
+    const empty = join(folder, "empty.jsonl");
+    writeFileSync(empty, " \n");
+    await expect(readSession(empty, "all")).rejects.toThrow(`${empty} has no message that could be read`);
+  });
+});
+
+describe("what was packed and is cut", () => {
+  const lines = Array.from({ length: 400 }, (_, index) =>
+    JSON.stringify({
+      type: "user",
+      uuid: `u${index}`,
+      parentUuid: index === 0 ? null : `u${index - 1}`,
+      sessionId: "s",
+      message: { content: `${index} ${createHash("sha512").update(`${index}`).digest("hex")}` },
+    }),
+  );
+  const packed = Buffer.from(lines.join("\n"));
+  /** A frame of zstd whose blocks hold the bytes as they are. */
+  const zstd = (bytes: Buffer): Buffer => {
+    const blocks = Array.from({ length: Math.ceil(bytes.length / 8_192) }, (_, index) => {
+      const piece = bytes.subarray(index * 8_192, (index + 1) * 8_192);
+      const isLast = (index + 1) * 8_192 >= bytes.length ? 1 : 0;
+      const head = isLast | (piece.length << 3);
+      return Buffer.concat([Buffer.from([head & 0xff, (head >> 8) & 0xff, head >> 16]), piece]);
+    });
+    return Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]), ...blocks]);
+  };
+
+  it.each([
+    ["gz", gzipSync],
+    ["zst", zstd],
+  ] as const)("is read as far as it reaches, and said to be: %s", async (ending, pack) => {
+    const whole = pack(Buffer.concat([packed, packed, packed]));
+    const path = join(folder, `cut.jsonl.${ending}`);
+    writeFileSync(path, whole.subarray(0, Math.floor(whole.length * 0.9)));
+    const { transcript, findings } = await readSession(path, "window");
+    expect(transcript.length).toBeGreaterThan(100);
+    expect(findings[0]).toMatchObject({ problem: "damaged-line", severity: "broken" });
+    expect(findings[0]?.text).toMatch(/is broken \(.*what comes after it is lost/);
   });
 });
 
@@ -83,6 +126,31 @@ describe("what is damaged", () => {
     const wide = await readSession(path, "window");
     expect(wide.transcript.map(textOf)).toEqual(['one "}{"', "two"]);
     expect(wide.findings[0]).toMatchObject({ problem: "not-utf8", severity: "broken" });
+  });
+
+  it("is an export that ends in the middle: messages and parts that are whole are kept", async () => {
+    const path = join(folder, "export.json");
+    const part = (text: string) => ({ id: `prt_${text}`, type: "text", text });
+    const message = (id: string, ...texts: readonly string[]) => ({
+      info: { id, sessionID: "ses_1", role: "user", time: { created: 1 } },
+      parts: texts.map(part),
+    });
+    const whole = JSON.stringify({
+      info: { id: "ses_1", directory: folder },
+      messages: [message("msg_1", 'one ]}"'), message("msg_2", "two", "three"), message("msg_3", "four")],
+    });
+    writeFileSync(path, whole.slice(0, whole.indexOf("three") + 3));
+    const { transcript, findings, format } = await readSession(path, "window");
+    expect([format, ...transcript.map(textOf)]).toEqual(["opencode", 'one ]}"', "two"]);
+    expect(findings).toMatchObject([
+      {
+        problem: "damaged-line",
+        severity: "broken",
+        text: expect.stringContaining("2 messages could be read"),
+      },
+    ]);
+    writeFileSync(path, whole.slice(0, 60));
+    await expect(readSession(path, "window")).rejects.toThrow("export.json");
   });
 
   it("is named by line: bytes that are no UTF-8, and zeros", async () => {

@@ -1,17 +1,20 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { detectFormat, type FormatName } from "../../formats/detect-format.ts";
 import { type JsonLine, type LineProblem, readJsonLines } from "../../formats/lines/read-json-lines.ts";
+import { closeCutJson, salvageRecords, spreadRecords } from "../../formats/lines/salvage.ts";
 import { formatOf } from "../../formats/read-transcript.ts";
-import { plural } from "../../text/display.ts";
 import { asObject, asString } from "../../text/json.ts";
+import { plural } from "../../text/truncate.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { cannotRead, packingOfFile, readInput, unpack } from "../files/read-input.ts";
+import { cannotRead, type InputFile, readBytes, readInput } from "../files/read-input.ts";
+import { BROKEN_PACKING, packingOfFile, unpack } from "../files/unpack.ts";
+import { EmptySession } from "../sessions/session-file.ts";
+import { CliError } from "../terminal/cli-error.ts";
 import { claudeCodeLines } from "./lines/claude-code.ts";
 import { codexLines } from "./lines/codex.ts";
 import { piLines } from "./lines/pi.ts";
-import { salvageRecords } from "./lines/salvage.ts";
 import type { CollectedLines, Finding, Keep, KeptLine, SessionLines } from "./lines/session-lines.ts";
 
 /** A session as far as it could be read, whatever is wrong with its file. */
@@ -37,9 +40,9 @@ export async function readSession(path: string, keep: Keep): Promise<ReadSession
   try {
     return await readFileOf(path, keep);
   } catch (error) {
-    throw typeof (error as NodeJS.ErrnoException).code === "string"
-      ? cannotRead(path, error as NodeJS.ErrnoException)
-      : error;
+    const isSystem =
+      !(error instanceof CliError) && typeof (error as NodeJS.ErrnoException).code === "string";
+    throw isSystem ? cannotRead(path, error as NodeJS.ErrnoException) : error;
   }
 }
 
@@ -47,7 +50,8 @@ async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
   const { size: sizeBytes } = await stat(path).catch(() => ({ size: 0 }));
   const problems: DamagedLine[] = [];
   const packing = await packingOfFile(path);
-  const bytes = watchBytes(unpack(createReadStream(path), packing));
+  const cut: Finding[] = [];
+  const bytes = watchBytes(asFarAsItReads(unpack(createReadStream(path), packing), cut));
   const head: JsonLine[] = [];
   let format: FormatName | undefined;
   let lines: SessionLines | undefined;
@@ -82,7 +86,19 @@ async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
   };
   for await (const batch of readJsonLines(bytes.source, { onProblem })) takeBatch(batch);
   takeBatch([]);
-  if (lines === undefined || format === undefined) return readWhole(path, sizeBytes);
+  if (lines === undefined && problems.length > 0) {
+    const records = spreadRecords(await textOf(path));
+    if (records.length > 1) {
+      problems.length = 0;
+      head.length = 0;
+      for (const record of records) takeLine(record);
+      cut.push(SPREAD);
+    }
+  }
+  if (lines === undefined || format === undefined) {
+    if (cut.length + problems.length === 0 && head.every(isNote)) throw new EmptySession(NOTHING_SAID(path));
+    return readWhole(path, sizeBytes);
+  }
   const { lines: kept, findings, ...rest } = lines.end();
   const wire = kept.map(({ value }) => value);
   return {
@@ -92,7 +108,7 @@ async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
     sizeBytes,
     lineCount,
     transcript: formatOf(format).decode(wire),
-    findings: [...bytes.findings(), ...damageOf(problems, lineCount), ...findings],
+    findings: [...cut, ...bytes.findings(), ...damageOf(problems, lineCount), ...findings],
     ...namesIn(
       head.map(({ value }) => value),
       path,
@@ -100,6 +116,14 @@ async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
     lineOf: lineIndex(kept),
   };
 }
+
+/** True for a line that is about a session and says nothing, as an agent writes them before anything is said. */
+function isNote({ value }: JsonLine): boolean {
+  const { type, message, payload, content } = asObject(value);
+  return typeof type === "string" && message === undefined && payload === undefined && content === undefined;
+}
+
+const NOTHING_SAID = (path: string): string => `${path} has no message that could be read`;
 
 const byLine = (one: JsonLine, other: JsonLine): number => one.lineNumber - other.lineNumber;
 
@@ -120,9 +144,31 @@ const COLLECTORS: Readonly<Partial<Record<string, Create>>> = {
 const SAMPLE_LINES = 200;
 const MAX_PROBLEMS = 10_000;
 
+const SPREAD: Finding = {
+  problem: "damaged-line",
+  severity: "broken",
+  text: "records stand over several lines, as a formatter writes them: the program reads one from each line",
+};
+
+/** The text of a file as far as it can be unpacked. */
+async function textOf(path: string): Promise<string> {
+  const decoder = new TextDecoder();
+  const bytes = asFarAsItReads(unpack(createReadStream(path), await packingOfFile(path)), []);
+  let text = "";
+  for await (const chunk of bytes) text += decoder.decode(chunk, { stream: true });
+  return text;
+}
+
 async function readWhole(path: string, sizeBytes: number): Promise<ReadSession> {
-  const { format, transcript, wire, sessionId, warnings } = await readInput(path);
-  const findings = warnings.map((text): Finding => ({ problem: "damaged-line", severity: "note", text }));
+  const { file, cut } = await readInput(path).then(
+    (whole) => ({ file: whole, cut: [] }),
+    (error: unknown) => readCut(path, withoutAdvice(error)),
+  );
+  const { format, transcript, wire, sessionId, warnings } = file;
+  const findings = [
+    ...cut,
+    ...warnings.map((text): Finding => ({ problem: "damaged-line", severity: "note", text })),
+  ];
   const cwd = namesIn([wire], path).cwd;
   return {
     path,
@@ -134,6 +180,41 @@ async function readWhole(path: string, sizeBytes: number): Promise<ReadSession> 
     ...(sessionId !== undefined && { sessionId }),
     ...(cwd !== undefined && { cwd }),
   };
+}
+
+/** Who is told to take `rescue` where a packing is broken has taken it already. */
+function withoutAdvice(error: unknown): unknown {
+  const { code } = asObject(error instanceof CliError ? error.cause : undefined);
+  if (!(error instanceof CliError) || code !== BROKEN_PACKING) return error;
+  return new CliError(error.message, ["Nothing of it can be unpacked."], { cause: error.cause });
+}
+
+/** A single value that ends in the middle, as far as messages and their parts are whole. */
+async function readCut(
+  path: string,
+  error: unknown,
+): Promise<{ readonly file: InputFile; readonly cut: readonly Finding[] }> {
+  const closed = existsSync(path) ? closeCutJson(await textOf(path)) : undefined;
+  const file =
+    closed === undefined ? undefined : await readBytes(Buffer.from(closed), path).catch(() => undefined);
+  if (file === undefined || file.transcript.length === 0) throw error;
+  const text = `the file ends in the middle: ${plural(file.transcript.length, "message")} could be read, what came after is lost`;
+  return { file, cut: [{ problem: "damaged-line", severity: "broken", text }] };
+}
+
+/** What can be unpacked of a file that is cut or damaged, and a note of that. */
+async function* asFarAsItReads(
+  source: AsyncIterable<Uint8Array>,
+  findings: Finding[],
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* source;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== BROKEN_PACKING) throw error;
+    const text = `${message}: what stands before that is read, and what comes after it is lost`;
+    findings.push({ problem: "damaged-line", severity: "broken", text });
+  }
 }
 
 /** The same bytes; notes a byte-order mark and the first place that is no UTF-8. */

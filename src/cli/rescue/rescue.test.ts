@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import {
   type BrokenSession,
   brokenSessions,
@@ -13,9 +13,11 @@ import {
 import { readTranscript } from "../../formats/read-transcript.ts";
 import { writeClaudeCode } from "../../handoff/writers/claude-code.ts";
 import { writeCodex } from "../../handoff/writers/codex.ts";
+import type { Turn } from "../../handoff/writers/session-head.ts";
+import { outcomeText } from "../../transcript/content.ts";
+import { estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { findFaults } from "../../transcript/format.ts";
 import { type Transcript, textOf } from "../../transcript/message.ts";
-import { outcomeText } from "../../transcript/part.ts";
 import { type Rescued, type RescueFlags, rescue } from "./rescue.ts";
 
 const home = mkdtempSync(join(tmpdir(), "carryover-rescue-"));
@@ -52,6 +54,9 @@ function everything(transcript: Transcript): string {
     .join("\n");
 }
 
+const tokensOf = (transcript: Transcript): number =>
+  estimateContextTokens(transcript, { estimator: "calibrated" }).tokens;
+
 describe("a broken session", () => {
   // OpenCode has to be asked which version it is: `npm run test:hosts` does that.
   const broken = brokenSessions(LONG_CHARS).filter(({ agent }) => !agent.startsWith("opencode"));
@@ -83,6 +88,25 @@ describe("a broken session", () => {
     expect(text).toContain(FACTS.last);
   });
 
+  it("leaves the summary whole, with the whole task, in a small budget", async () => {
+    const steps = Array.from(
+      { length: 150 },
+      (_, index) => `${index}. Mend src/part-${index}.ts, and run its tests.`,
+    );
+    const task = `Implement this plan:\n${steps.join("\n")}`;
+    const working = [
+      { role: "user" as const, blocks: [{ type: "text" as const, text: task }] },
+      ...Array.from({ length: 200 }, (_, index) => aside(index)).flat(),
+      ...talk("claude-code", 24_000).slice(1),
+    ];
+    const found = await rescued((head) => lines(writeClaudeCode(working, head)), { budget: 4_000 });
+    const text = everything(await readBack(found));
+    expect(found.delivered?.handed.folded).toBeGreaterThan(50);
+    expect(text).toContain("<carried_facts>");
+    expect(text).toContain("<user_words>");
+    expect(text).toContain(task);
+  });
+
   it("keeps the calls of its own program as they are", async () => {
     const content: BrokenSession["content"] = (head) =>
       lines(
@@ -106,6 +130,116 @@ describe("a broken session", () => {
   });
 });
 
+describe("a session that was refused as too long", () => {
+  const CHARS = 200_000;
+  const refusedWith =
+    (text: string): BrokenSession["content"] =>
+    (head) => {
+      const written = writeClaudeCode(talk("claude-code", CHARS), head);
+      const message = { role: "assistant", model: "<synthetic>", content: [{ type: "text", text }] };
+      const uuid = randomUUID();
+      return lines([...written, { ...written.at(-1), uuid, isApiErrorMessage: true, message }]);
+    };
+
+  // Some 70,000 tokens, of which a window of 200,000 would take all.
+  it.each([
+    ["Prompt is too long", 38_000],
+    ['API Error: 400 {"error":{"message":"prompt is too long: 91000 tokens > 64000 maximum"}}', 32_000],
+    ["input length and `max_tokens` exceed context limit: 60000 + 20000 > 64000", 32_000],
+    ["This model's maximum context length is 32768 tokens. However, you requested 81000 tokens", 16_384],
+    ["The input token count (90000) exceeds the maximum number of tokens allowed (48000).", 24_000],
+    ["Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 80000.", 15_000],
+    ["Your input exceeds the context window of this model.", 38_000],
+    ["Codex ran out of room in the model's context window.", 38_000],
+    // The provider counts three times as many tokens as we do.
+    ["prompt is too long: 210000 tokens > 200000 maximum", 38_000],
+  ])("believes the refusal: %s", async (text, mostTokens) => {
+    const found = await rescued(refusedWith(text));
+    expect(problemsOf(found)).toContain("refused");
+    const tokens = tokensOf(await readBack(found));
+    expect(tokens).toBeLessThan(mostTokens);
+    expect(tokens).toBeGreaterThan(mostTokens * 0.3);
+  });
+
+  it("does not claim to know a limit that the refusal does not name", async () => {
+    const { diagnosis } = await rescued(refusedWith("Prompt is too long"), { dryRun: true });
+    const { text } = diagnosis.findings.find(({ problem }) => problem === "too-long") ?? {};
+    expect(text).toContain("the limit is not known");
+    expect(text).not.toContain("the window has");
+  });
+
+  it("has nothing wrong with it once it was compacted", async () => {
+    const compacted: BrokenSession["content"] = (head) => {
+      const written = refusedWith("Prompt is too long")(head);
+      const [last] = writeClaudeCode([{ role: "user", blocks: [] }], head);
+      const boundary = {
+        ...last,
+        type: "system",
+        subtype: "compact_boundary",
+        uuid: randomUUID(),
+        message: undefined,
+      };
+      const message = {
+        role: "user",
+        content: "Summary: the disk of atlas-4 is full, and it is being freed.",
+      };
+      const summary = {
+        ...last,
+        uuid: randomUUID(),
+        parentUuid: boundary.uuid,
+        isCompactSummary: true,
+        message,
+      };
+      return Buffer.concat([written, lines([boundary, summary])]);
+    };
+    expect(await rescued(compacted)).toMatchObject({ status: "healthy" });
+  });
+
+  it("keeps the window that is named", async () => {
+    const found = await rescued(refusedWith("Prompt is too long"), { window: 1_000_000 });
+    expect(found.delivered?.handed).toMatchObject({ shortened: 0, folded: 0 });
+  });
+});
+
+describe("the size of what is rescued", () => {
+  /** An answer as the provider counted it, with what it thought. */
+  const counted = (values: readonly object[], inputTokens: number, reasoning = ""): readonly object[] =>
+    values.map((value) => {
+      const { message } = value as { message: { role: string; content: readonly object[] } };
+      if (message.role !== "assistant") return value;
+      const thought = reasoning === "" ? [] : [{ type: "thinking", thinking: reasoning, signature: "s" }];
+      const usage = { input_tokens: inputTokens, output_tokens: 10 };
+      return { ...value, message: { ...message, content: [...thought, ...message.content], usage } };
+    });
+
+  it("is half of the window, also where the provider counted reasoning", async () => {
+    const prose = Array.from({ length: 60 }, (_, index) => aside(index)).flat();
+    const talkative = talk("claude-code", 40_000).flatMap((turn, index) =>
+      index % 2 ? [turn] : [turn, ...prose],
+    );
+    const found = await rescued(
+      (head) => lines(counted(writeClaudeCode(talkative, head), 150_000, "hm ".repeat(200))),
+      { window: 20_000 },
+    );
+    const tokens = tokensOf(await readBack(found));
+    expect(tokens).toBeGreaterThan(8_000);
+    expect(tokens).toBeLessThan(11_000);
+    // The first line and the summary say the same.
+    const text = everything(await readBack(found));
+    expect(found.delivered?.handed.folded).toBeGreaterThan(10);
+    expect(text).toContain(`${found.delivered?.handed.folded} messages summed up`);
+    expect(text).toContain(`${found.delivered?.handed.folded} earlier messages were folded`);
+  });
+
+  it("is that of the text where a later count cannot have seen it", async () => {
+    const found = await rescued((head) =>
+      lines(counted(writeClaudeCode(talk("claude-code", LONG_CHARS), head), 9_000)),
+    );
+    expect(problemsOf(found)).toContain("too-long");
+    expect(found.diagnosis.tokens).toBeGreaterThan(200_000);
+  });
+});
+
 describe("a compaction that says something", () => {
   const once: BrokenSession["content"] = (head) => lines([...codexCompactions(head, 1, 2_000)]);
 
@@ -118,7 +252,111 @@ describe("a compaction that says something", () => {
     const found = await rescued(once, { beforeCompaction: true });
     expect(problemsOf(found)).toContain("lost-compaction");
     expect(everything(await readBack(found))).toContain("ERROR E7731");
+    expect(found.delivered?.handed.notice).toContain("is back, as asked");
+    expect(found.delivered?.handed.notice).not.toContain("could not go on");
   });
+});
+
+it("brings back what stood before a compaction that only the provider can read", async () => {
+  const found = await rescued(
+    (head) => {
+      const before = writeCodex(talk("codex", 4_000), head);
+      const history = [
+        {
+          type: "message",
+          role: "user",
+          content: [{ type: "input_text", text: "Find out why deploys fail." }],
+        },
+        { type: "compaction", id: "cmp_1", encrypted_content: "gAAAAB" },
+      ];
+      const compacted = { type: "compacted", payload: { message: "", replacement_history: history } };
+      return lines([...before, { timestamp: new Date(head.at).toISOString(), ...compacted }]);
+    },
+    { force: true },
+  );
+  expect(everything(await readBack(found))).toContain("ERROR E7731");
+  expect(found.delivered?.handed.notice).toContain("brought back, since the summary");
+});
+
+it("brings back what stood before a compaction that holds only the user's words", async () => {
+  const found = await rescued((head) => {
+    const typed = (role: string, text: string) => ({
+      type: "message",
+      role,
+      content: [{ type: "input_text", text }],
+    });
+    const history = [typed("user", "Find out why deploys fail."), typed("developer", "Be brief.")];
+    const compacted = { type: "compacted", payload: { message: "", replacement_history: history } };
+    const timestamp = new Date(head.at).toISOString();
+    return lines([...writeCodex(talk("codex", 4_000), head), { timestamp, ...compacted }]);
+  });
+  expect(problemsOf(found)).toContain("lost-compaction");
+  expect(everything(await readBack(found))).toContain("ERROR E7731");
+});
+
+it("carries the newest images, and names older ones", async () => {
+  const image = (index: number) => Buffer.alloc(900, index + 1).toString("base64");
+  const said = Array.from({ length: 22 }, (_, index): Turn[] => [
+    { role: "user", blocks: [{ type: "image", mime: "image/png", base64: image(index) }] },
+    { role: "assistant", blocks: [{ type: "text", text: `Picture ${index}.` }] },
+  ]);
+  const found = await rescued((head) => lines(writeClaudeCode(said.flat(), head)), { force: true });
+  const content = found.delivered?.handed.content ?? "";
+  expect([0, 1, 2, 21].map((index) => content.includes(image(index)))).toEqual([false, false, true, true]);
+  expect(found.delivered?.handed).toMatchObject({ images: 20, files: 2 });
+});
+
+it("takes no text for an image, and no signature of a thought", async () => {
+  const long = "QUJD".repeat(200);
+  const said: Turn[] = [
+    { role: "user", blocks: [{ type: "text", text: `${long} never restart the platypus service` }] },
+    { role: "assistant", blocks: [{ type: "text", text: "I will not." }] },
+    { role: "user", blocks: [{ type: "image", mime: "image/png", base64: long }] },
+    { role: "assistant", blocks: [{ type: "text", text: "Seen." }] },
+  ];
+  const found = await rescued(
+    (head) =>
+      lines([
+        ...writeClaudeCode(said, head).slice(0, -1),
+        ...writeClaudeCode(said.slice(-1), head).map((line) => {
+          const thoughts = Array.from({ length: 30 }, () => ({
+            type: "thinking",
+            thinking: "",
+            signature: long,
+          }));
+          const message = { role: "assistant", content: [...thoughts, { type: "text", text: "Seen." }] };
+          return { ...line, message };
+        }),
+      ]),
+    { force: true },
+  );
+  expect(everything(await readBack(found))).toContain("platypus");
+  expect(found.delivered?.handed).toMatchObject({ images: 1, files: 0 });
+});
+
+it("counts the lines of a doubled rollout once", async () => {
+  const found = await rescued((head) => {
+    const once = lines(writeCodex(talk("codex", 4_000), head));
+    return Buffer.concat([once, once]);
+  });
+  expect(problemsOf(found)).toContain("repeated-line");
+  expect(everything(await readBack(found)).split("ERROR E7731")).toHaveLength(2);
+});
+
+it("says that it goes on elsewhere where its folder is gone", async () => {
+  const told = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  await rescued((head) => lines(writeCodex(talk("codex", 4_000), { ...head, cwd: join(home, "gone") })), {
+    force: true,
+  });
+  expect(told.mock.calls.join()).toContain(`gone, is not there: it goes on in ${process.cwd()}`);
+  told.mockRestore();
+});
+
+it("says that there is no compaction to take back", async () => {
+  const plain: BrokenSession["content"] = (head) => lines(writeCodex(talk("codex", 4_000), head));
+  await expect(rescued(plain, { beforeCompaction: true })).rejects.toThrow(
+    "has no compaction that could be taken back",
+  );
 });
 
 describe("a session that can go on", () => {
@@ -136,7 +374,10 @@ describe("a session that can go on", () => {
       ]),
     );
     expect(found.status).toBe("healthy");
-    expect(found.diagnosis.findings).toMatchObject([{ problem: "damaged-line", severity: "note", line: 3 }]);
+    expect(found.diagnosis.findings).toMatchObject([
+      { problem: "damaged-line", severity: "note", line: 3 },
+      { problem: "orphan-call", severity: "note", line: 2 },
+    ]);
   });
 });
 

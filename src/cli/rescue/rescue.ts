@@ -1,11 +1,17 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
+import { forkContext } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
-import type { HandoffFacts } from "../../handoff/handoff.ts";
-import { compactFileWithoutModel } from "../../inspector/view/plan-file-compaction.ts";
-import { formatBytes, plural } from "../../text/display.ts";
-import type { Transcript } from "../../transcript/message.ts";
+import { nameText } from "../../handoff/conversation.ts";
+import { beforeText, type HandoffFacts, originalsText, whatWasDone } from "../../handoff/handoff.ts";
+import {
+  compactFileWithoutModel,
+  type FileCompactionOptions,
+} from "../../inspector/view/plan-file-compaction.ts";
+import { familyCost, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
+import { formatBytes, plural } from "../../text/truncate.ts";
+import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import {
   type Agent,
   charsForTokens,
@@ -13,12 +19,18 @@ import {
   type Delivered,
   deliver,
   deliveryReport,
-  SHARE_OF_WINDOW,
   shellWord,
   start,
 } from "../handoff/deliver.ts";
-import { type SessionFile, withSessionFile } from "../sessions/session-file.ts";
-import { CliError, parseSize } from "../terminal/cli-error.ts";
+import { SESSION_ARGUMENT } from "../sessions/open-session.ts";
+import { EmptySession, type SessionFile, withSessionFile } from "../sessions/session-file.ts";
+import {
+  CliError,
+  MIN_BUDGET_TOKENS,
+  parseFolder,
+  parseTokenBudget,
+  parseWindow,
+} from "../terminal/cli-error.ts";
 import {
   colorsFor,
   createProgressLine,
@@ -26,6 +38,7 @@ import {
   printJson,
   renderTable,
   terminalText,
+  wrapped,
 } from "../terminal/output.ts";
 import { type Diagnosis, diagnose } from "./diagnose.ts";
 import type { Finding } from "./lines/session-lines.ts";
@@ -36,14 +49,18 @@ import { ownCommand } from "./recall.ts";
 export function rescueCommand(): Command {
   return new Command("rescue")
     .description("find out why a session cannot go on, and write one beside it that can")
-    .argument("[session]", "the file or the id of a session; without it the newest of this machine")
+    .argument("[session]", `${SESSION_ARGUMENT}; without it the newest of this machine`)
     .option("--dry-run", "say what is wrong, and write nothing")
     .option("--force", "write a new session also where nothing is wrong")
-    .option("--budget <tokens>", "most tokens of the new session; by default half of the window", parseSize)
+    .option(
+      "--budget <tokens>",
+      "most tokens of the new session; by default half of the window",
+      parseTokenBudget,
+    )
     .option(
       "--window <tokens>",
       "the window of the model; by default what the session says, or what is usual",
-      parseSize,
+      parseWindow,
     )
     .option(
       "--before-compaction",
@@ -54,7 +71,7 @@ export function rescueCommand(): Command {
       "--model <provider/model>",
       "the model that goes on, for OpenCode; by default the one that it is set to",
     )
-    .option("--cwd <folder>", "the folder in which it goes on; by default that of the session")
+    .option("--cwd <folder>", "the folder in which it goes on; by default that of the session", parseFolder)
     .option("--go", "start the agent at once")
     .option("--json", "print what was found and done for a program to read")
     .addHelpText("after", EXAMPLES)
@@ -89,7 +106,7 @@ async function runRescue(named: string | undefined, flags: RescueFlags): Promise
     progress.show(`reading ${file.name}`);
     const rescued = await rescue(file, flags, process.env).finally(() => progress.end());
     if (flags.json) printJson(reportOf(rescued));
-    else process.stdout.write(`${describe(rescued)}\n`);
+    else process.stdout.write(`${wrapped(describe(rescued, flags), process.stdout)}\n`);
     return rescued.delivered;
   });
   if (delivered !== undefined && flags.go) await start(delivered);
@@ -102,10 +119,16 @@ export async function rescue(
   env: NodeJS.ProcessEnv,
 ): Promise<Rescued> {
   const session = await readSession(file.path, flags.beforeCompaction ? "before-compaction" : "window");
+  if (!session.transcript.some(({ parts }) => parts.length > 0))
+    throw new EmptySession(`${file.name} has no message that could be read`);
   const diagnosis = diagnose(session, {
     windowTokens: flags.window,
     compaction: flags.beforeCompaction ? "undo" : "judge",
   });
+  if (flags.beforeCompaction && !diagnosis.findings.some(({ problem }) => problem === "lost-compaction"))
+    throw new CliError(`${file.name} has no compaction that could be taken back`, [
+      "Leave --before-compaction out.",
+    ]);
   const isBroken = diagnosis.findings.some(({ severity }) => severity === "broken");
   const isWanted = isBroken || flags.force === true || flags.budget !== undefined;
   const found = { file, session, diagnosis };
@@ -135,25 +158,37 @@ async function write(
     throw new CliError(`A session of ${format} cannot be written again`, [
       "Hand it to another agent: carryover handoff <file> --to claude-code.",
     ]);
-  const { transcript, windowTokens } = diagnosis;
-  if (!transcript.some(({ parts }) => parts.length > 0))
-    throw new CliError(`${file.name} has no message that could be read`);
-  const tokens = flags.budget ?? Math.floor(windowTokens * SHARE_OF_WINDOW);
+  const { transcript } = diagnosis;
+  const tokens = flags.budget ?? Math.max(MIN_BUDGET_TOKENS, diagnosis.budgetTokens);
   return deliver(transcript, {
     agent,
-    cwd: resolve(flags.cwd ?? (cwd !== undefined && existsSync(cwd) ? cwd : ".")),
+    cwd: flags.cwd ?? folderOf(cwd),
     title: `Rescued ${session.sessionId ?? "session"}`,
     model: flags.model,
     env,
     options: {
       calls: "kept",
       secrets: flags.secrets === "out" ? "taken-out" : "kept",
-      budgetChars: charsForTokens(transcript, tokens),
-      fold: (messages) => fold(messages, tokens),
+      budgetChars: charsForTokens(transcript, Math.floor(tokens / scaleOf(transcript))),
+      fold: (messages, budgetChars) => fold(messages, tokens, budgetChars),
       source: { format, path: file.name },
       notice: (facts) => noticeOf({ file, diagnosis }, facts, { flags, env }),
     },
   });
+}
+
+/** The folder of the session, where it is still there. */
+function folderOf(folder: string | undefined): string {
+  if (folder !== undefined && isFolder(folder)) return resolve(folder);
+  if (folder !== undefined) {
+    const gone = `the folder of the session, ${terminalText(folder, 200)}, is not there`;
+    process.stderr.write(`warning: ${gone}: it goes on in ${process.cwd()}\n`);
+  }
+  return process.cwd();
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 const AGENTS: Readonly<Partial<Record<FormatName, Agent>>> = {
@@ -164,17 +199,51 @@ const AGENTS: Readonly<Partial<Record<FormatName, Agent>>> = {
   pi: "pi",
 };
 
-/** The oldest messages as a summary without a model; the newest, which fit well, stay word for word. */
-function fold(messages: Transcript, budgetTokens: number): Transcript {
-  const file = { transcript: messages, format: "anthropic" as const };
-  const folded = compactFileWithoutModel(file, {
-    windowTokens: budgetTokens * 2,
-    keepTokens: Math.floor(budgetTokens * KEPT_SHARE),
-  });
-  return folded.status === "compacted" ? folded.messages : messages;
+/** How many tokens the model of a session makes of what others make one of. */
+function scaleOf(transcript: Transcript): number {
+  const model = transcript.findLast((message) => message.model !== undefined)?.model;
+  return model === undefined ? 1 : familyCost(tokenFamilyOf(model.id)).scale;
 }
 
-const KEPT_SHARE = 0.6;
+/**
+ * The oldest messages as a summary without a model; the newest, which fit well, stay word for word: as many as leave
+ * the summary whole.
+ */
+function fold(messages: Transcript, budgetTokens: number, budgetChars: number): Transcript {
+  const said = new Set(messages.map(({ id }) => id));
+  let folded = messages;
+  for (const { kept, summary } of SHARES) {
+    folded = foldOnce(messages, {
+      windowTokens: budgetTokens * 2,
+      keepTokens: Math.floor(budgetTokens * kept),
+      summaryTokens: budgetTokens * summary,
+    });
+    const { edits } = forkContext(folded, { budgetChars, ownTools: [] });
+    if (edits.every((edit) => !("messageId" in edit) || said.has(edit.messageId))) break;
+  }
+  return folded;
+}
+
+/** What may be taken of the budget, tried in this order. */
+const SHARES = [
+  { kept: 0.9, summary: Number.POSITIVE_INFINITY },
+  { kept: 0.9, summary: 0.5 },
+  { kept: 0.7, summary: 0.4 },
+  { kept: 0.5, summary: 0.3 },
+  { kept: 0.3, summary: 0.3 },
+  { kept: 0.1, summary: 0.2 },
+];
+
+function foldOnce(messages: Transcript, options: FileCompactionOptions): Transcript {
+  // What the provider counted has the reasoning in it that was never sent again, and the agent's own prompt.
+  const uncounted = messages.map(({ usage: _, ...message }) => message);
+  const file = { transcript: uncounted, format: "anthropic" as const };
+  const folded = compactFileWithoutModel(file, options);
+  if (folded.status !== "compacted") return messages;
+  // A compaction clears outputs in what it keeps; here they are brought down to size by lines.
+  const original = new Map(messages.map((message) => [message.id, message]));
+  return folded.messages.filter(isVisibleToModel).map((message) => original.get(message.id) ?? message);
+}
 
 /** What the model reads first: what happened to the conversation, and how the rest is read again. */
 function noticeOf(
@@ -182,23 +251,39 @@ function noticeOf(
   facts: HandoffFacts,
   { flags, env }: { readonly flags: RescueFlags; readonly env: NodeJS.ProcessEnv },
 ): string {
-  const problems = new Set(diagnosis.findings.filter(({ severity }) => severity === "broken").map(shortOf));
-  const done = [
-    `${plural(facts.calls, "tool call")} with ${facts.calls === 1 ? "its result" : "their results"}`,
-    facts.shortened > 0 ? `${plural(facts.shortened, "part")} shortened to fit` : "",
-    facts.folded > 0 ? `${plural(facts.folded, "message")} summed up without a model` : "",
-    facts.leftOut > 0 ? `${plural(facts.leftOut, "message")} left out` : "",
-    facts.secrets > 0 ? `${plural(facts.secrets, "secret")} taken out` : "",
-    "reasoning left out",
-  ].filter((text) => text !== "");
-  const why = problems.size === 0 ? "" : ` It could not go on: ${[...problems].join(", ")}.`;
-  const command = [
-    ...ownCommand(env),
-    "recall",
-    file.name,
-    ...(flags.secrets === "out" ? ["--secrets", "out"] : []),
-  ];
-  return `[Rescued by Carryover from session ${file.name}, which is untouched.${why} Here: ${done.join("; ")}. What is missing can be read again in your shell: ${command.map(shellWord).join(" ")} '<words to look for, or a handle>']`;
+  const broken = diagnosis.findings.filter(
+    ({ severity, problem }) =>
+      severity === "broken" && !(flags.beforeCompaction && problem === "lost-compaction"),
+  );
+  const problems = new Set(broken.map(shortOf));
+  const asked = flags.beforeCompaction ? " What stood before its newest compaction is back, as asked." : "";
+  const why = `${problems.size === 0 ? "" : ` It could not go on: ${[...problems].join(", ")}.`}${asked}`;
+  const secrets = flags.secrets === "out" ? ["--secrets", "out"] : [];
+  const recall = (name: string): string =>
+    `${[...ownCommand(env), "recall", name, ...secrets].map(shellWord).join(" ")} '<words to look for, or a handle>'`;
+  const from = file.isPiped ? file.name : `session ${nameText(file.name)}, which is untouched`;
+  const done = `${whatWasDone(facts)}.${beforeText(facts)}`;
+  const rest = restText({ file, originals: facts.originals ?? [], recall });
+  return `[Rescued by Carryover from ${from}.${why} Here: ${done} ${rest}]`;
+}
+
+/** Where what is missing stands: the first original has what every copy of it left out, a copy what was said later. */
+function restText({ file, originals, recall }: Sources): string {
+  const isPiped = file.isPiped === true;
+  if (originals.length === 0)
+    return isPiped
+      ? "What is missing stands only in what was piped in: it has no name by which it could be read again."
+      : `What is missing can be read again in your shell: ${recall(file.name)}`;
+  const names = isPiped ? originals : [...originals, file.name];
+  const [first = "", ...later] = names.map(recall);
+  const since = later.map((command) => `, and what was said later: ${command}`).join("");
+  return `What is missing can be read again in your shell: ${first}${since}. ${originalsText(names)}`;
+}
+
+interface Sources {
+  readonly file: SessionFile;
+  readonly originals: readonly string[];
+  readonly recall: (name: string) => string;
 }
 
 const SHORT: Readonly<Record<Finding["problem"], string>> = {
@@ -232,25 +317,38 @@ function reportOf({ status, file, session, diagnosis, delivered }: Rescued): obj
   };
 }
 
-function describe({ file, session, diagnosis, delivered }: Rescued): string {
+function describe(rescued: Rescued, flags: RescueFlags): string {
+  const { file, session, diagnosis } = rescued;
   const colors = colorsFor(process.stdout);
-  const { findings, tokens, windowTokens } = diagnosis;
+  const { findings, tokens, windowTokens, isWindowUnknown } = diagnosis;
   const size = [
     formatBytes(session.sizeBytes),
     ...(session.lineCount === undefined ? [] : [plural(session.lineCount, "line")]),
-    `${formatNumber(tokens)} of ${formatNumber(windowTokens)} tokens`,
+    isWindowUnknown
+      ? `${formatNumber(tokens)} tokens`
+      : `${formatNumber(tokens)} of ${formatNumber(windowTokens)} tokens`,
   ];
   const broken = findings.filter(({ severity }) => severity === "broken");
   const notes = findings.filter(({ severity }) => severity === "note");
   const section = (title: string, listed: readonly Finding[]): readonly string[] =>
-    listed.length === 0 ? [] : ["", colors.bold(title), renderTable(listed.map(rowOf))];
+    listed.length === 0 ? [] : ["", colors.bold(title), tableOf(listed)];
   return [
     `${colors.bold(file.name)} (${session.format}, ${size.join(", ")})`,
     ...section("What is wrong", broken),
     ...section("Also seen", notes),
     "",
-    ...endOf({ isBroken: broken.length > 0, delivered }),
+    ...endOf({ ...rescued, flags }),
   ].join("\n");
+}
+
+/** The texts of the last column go on below their beginning where a terminal is narrow. */
+function tableOf(findings: readonly Finding[]): string {
+  const rows = findings.map(rowOf);
+  const indent = [0, 1].reduce(
+    (sum, column) => sum + 2 + Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+    2,
+  );
+  return wrapped(renderTable(rows), process.stdout, indent);
 }
 
 const rowOf = ({ line, problem, text }: Finding): readonly string[] => [
@@ -262,18 +360,12 @@ const rowOf = ({ line, problem, text }: Finding): readonly string[] => [
 const MAX_FINDING_CHARS = 300;
 
 function endOf({
-  isBroken,
+  status,
+  diagnosis,
   delivered,
-}: {
-  readonly isBroken: boolean;
-  readonly delivered: Delivered | undefined;
-}): readonly string[] {
-  if (delivered === undefined)
-    return [
-      isBroken
-        ? "Nothing was written. Without --dry-run a session that can go on is."
-        : "Nothing is wrong with it, and nothing was done. --force writes a new session all the same.",
-    ];
+  flags,
+}: Rescued & { readonly flags: RescueFlags }): readonly string[] {
+  if (delivered === undefined) return [verdict(status, diagnosis, flags)];
   const { handed, place, cwd } = delivered;
   const cd = cwd === process.cwd() ? "" : `cd ${shellWord(cwd)} && `;
   return [
@@ -282,4 +374,13 @@ function endOf({
     `Written to ${place.path} (${formatNumber(handed.content.length)} characters); the original is untouched. Go on with`,
     ...commandLines(place).map((line, index) => `  ${index === 0 ? cd : ""}${line}`),
   ];
+}
+
+/** What is said where nothing was written. */
+function verdict(status: Rescued["status"], { findings }: Diagnosis, { dryRun, force }: RescueFlags): string {
+  if (status === "broken") return "Nothing was written. Without --dry-run a session that can go on is.";
+  const healthy = findings.length === 0 ? "Nothing is wrong with it" : "None of this keeps it from going on";
+  if (force) return `${healthy}. Without --dry-run, --force writes a new session all the same.`;
+  const more = dryRun ? "" : ", and nothing was done";
+  return `${healthy}${more}. --force writes a new session all the same.`;
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -7,6 +7,8 @@ import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { currentProcess } from "../../stores/files/lock.ts";
 import { findNewestSession } from "./find-newest-session.ts";
+import { handoffFolder, writeNote } from "./notes.ts";
+import { withSessionFile } from "./session-file.ts";
 
 /** A home with sessions of OpenCode 2, whose program answers as the real one does, under a name of our choice. */
 function home(program: string) {
@@ -48,6 +50,44 @@ it("is no session of a fork, which has no parent in OpenCode 2", async () => {
   await stores.forks("project").put({ id: fork.id, value: fork, expected: "missing" });
   const { file } = await findNewestSession(env);
   expect(file.sessionId).toBe("ses_1");
+});
+
+it("is no copy that OpenCode was given, until somebody has gone on with it", async () => {
+  const { env } = home("opencode2");
+  const folder = handoffFolder(env);
+  mkdirSync(folder, { recursive: true });
+  const given = { id: "1", path: join(folder, "1.json"), sizeBytes: 2, sessionId: "child", messages: 0 };
+  await writeNote(folder, given);
+  expect((await findNewestSession(env)).file.sessionId).toBe("ses_1");
+  await writeNote(folder, { ...given, messages: 3 });
+  expect((await findNewestSession(env)).file.sessionId).toBe("child");
+});
+
+it("is one of another agent where OpenCode keeps only what it was given", async () => {
+  const { env } = home("opencode2");
+  const folder = handoffFolder(env);
+  mkdirSync(folder, { recursive: true });
+  for (const sessionId of ["child", "ses_1"])
+    await writeNote(folder, {
+      id: sessionId,
+      path: join(folder, `${sessionId}.json`),
+      sizeBytes: 2,
+      sessionId,
+      messages: 0,
+    });
+  const project = join(env.HOME, ".claude", "projects", "p");
+  const path = join(project, "0c3182b1-f294-4a9e-8000-000000000000.jsonl");
+  mkdirSync(project, { recursive: true });
+  writeFileSync(
+    path,
+    `${JSON.stringify({ type: "user", uuid: "u", parentUuid: null, sessionId: "s", message: { role: "user", content: "Hi" } })}\n`,
+  );
+  utimesSync(path, 1_700_000_000, 1_700_000_000);
+  expect(await findNewestSession(env)).toMatchObject({ found: expect.stringContaining(path), skipped: [] });
+  const told = vi.spyOn(process.stderr, "write");
+  expect(await withSessionFile(undefined, env, async ({ name }) => name)).toBe(path);
+  expect(told).not.toHaveBeenCalled();
+  told.mockRestore();
 });
 
 it("says which programs it looked for where there is none", async () => {

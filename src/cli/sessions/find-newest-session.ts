@@ -5,12 +5,13 @@ import type {
   SessionPart,
 } from "../../formats/wires/opencode/session-message.ts";
 import { dataHome } from "../../plugin/stores/folders.ts";
-import { errorMessage } from "../../text/display.ts";
-import { modifiedMs, newestFile } from "../files/find-files.ts";
+import { errorMessage } from "../../text/truncate.ts";
+import { modifiedMs, newestFiles } from "../files/find-files.ts";
 import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
 import { exportNewestSession, readStoredSession } from "../opencode/sessions.ts";
 import { withStores } from "../opencode/with-stores.ts";
 import { type SessionFolder, sessionFolders } from "./agent-folders.ts";
+import { type WrittenCopies, writtenCopies } from "./notes.ts";
 
 /** The newest session, and how it was found. */
 export interface FoundSession {
@@ -24,27 +25,45 @@ export interface FoundSession {
 }
 
 /** The newest session of OpenCode, Claude Code, Codex or pi on this machine; where there is none, an example. */
-export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSession> {
+export async function findNewestSession(
+  env: NodeJS.ProcessEnv,
+  keep: "all" | "live" = "live",
+): Promise<FoundSession> {
   const skipped: string[] = [];
+  let empty: FoundSession | undefined;
   for (const { agent, place, source } of await findSessions(env)) {
     try {
-      const file =
-        source.type === "file" ? await readInput(place, "live") : await readBytes(await source.read(), place);
-      return { file, found: `The newest session on this machine, of ${agent}: ${place}`, skipped };
+      const bytes = source.type === "file" ? undefined : await source.read();
+      if (source.type === "export" && bytes === undefined) continue;
+      const file = bytes === undefined ? await readInput(place, keep) : await readBytes(bytes, place);
+      const found = `The newest session on this machine, of ${agent}: ${place}`;
+      if (file.transcript.length > 0) return { file, found, skipped };
+      // A program that was only started leaves such a one.
+      empty ??= { file, found, skipped: [...skipped] };
+      skipped.push(`a newer session of ${agent} is passed over: nothing was said in ${place} yet`);
     } catch (error) {
-      skipped.push(`the newest session of ${agent} is passed over: ${errorMessage(error)}`);
+      skipped.push(`a newer session of ${agent} is passed over: ${errorMessage(error)}`);
     }
   }
+  if (empty !== undefined) return empty;
   const file = await readBytes(Buffer.from(JSON.stringify(exampleSession())), "the example");
   const found =
     "There is no session of OpenCode, Claude Code, Codex or pi on this machine; this is an example";
   return { file, found, skipped, isExample: true };
 }
 
-/** The newest session of each agent on this machine, the newest of all first, unread. */
+/**
+ * The newest sessions of each agent on this machine, the newest of all first, unread. What we wrote for a handoff is a
+ * copy, and counts when somebody has gone on with it.
+ */
 export async function findSessions(env: NodeJS.ProcessEnv): Promise<readonly StoredSession[]> {
-  const found = await Promise.all(placesIn(env));
-  return found.filter((each) => each !== undefined).sort((a, b) => b.modifiedMs - a.modifiedMs);
+  const copies = await writtenCopies(env);
+  const found = await Promise.all([
+    findInDatabase(env, copies),
+    findInStorage(env),
+    ...sessionFolders(env).map((folder) => findLines(folder, copies)),
+  ]);
+  return found.flat().sort((a, b) => b.modifiedMs - a.modifiedMs);
 }
 
 /** Where an agent keeps a session. */
@@ -53,27 +72,23 @@ export interface StoredSession {
   /** The path, for display. */
   readonly place: string;
   readonly modifiedMs: number;
-  /** `export`: it is put together from a database, or from many files. */
+  /** `export`: it is put together from a database, or from many files; undefined where the database has none. */
   readonly source:
     | { readonly type: "file" }
-    | { readonly type: "export"; readonly read: () => Promise<Uint8Array> };
+    | { readonly type: "export"; readonly read: () => Promise<Uint8Array | undefined> };
 }
 
-function placesIn(env: NodeJS.ProcessEnv): readonly Promise<StoredSession | undefined>[] {
-  return [findInDatabase(env), findInStorage(env), ...sessionFolders(env).map(findLines)];
-}
-
-async function findInDatabase(env: NodeJS.ProcessEnv): Promise<StoredSession | undefined> {
+async function findInDatabase(
+  env: NodeJS.ProcessEnv,
+  { messages }: WrittenCopies,
+): Promise<readonly StoredSession[]> {
   const place = join(dataHome(env), "opencode", "opencode.db");
   // The write-ahead log changes before the database does.
   const times = await Promise.all([modifiedMs(place), modifiedMs(`${place}-wal`)]);
-  if (times[0] === undefined) return undefined;
-  return {
-    agent: "OpenCode",
-    place,
-    modifiedMs: Math.max(...times.map((time) => time ?? 0)),
-    source: { type: "export", read: () => exportNewestSession(env, forkSessions) },
-  };
+  if (times[0] === undefined) return [];
+  const modifiedAt = Math.max(...times.map((time) => time ?? 0));
+  const read = () => exportNewestSession(env, { forkSessions, copies: messages });
+  return [{ agent: "OpenCode", place, modifiedMs: modifiedAt, source: { type: "export", read } }];
 }
 
 /** The sessions in which forks work, as far as they are recorded. */
@@ -85,28 +100,35 @@ async function forkSessions(): Promise<ReadonlySet<string>> {
 }
 
 /** Older versions of OpenCode kept a session in JSON files. */
-async function findInStorage(env: NodeJS.ProcessEnv): Promise<StoredSession | undefined> {
+async function findInStorage(env: NodeJS.ProcessEnv): Promise<readonly StoredSession[]> {
   const storage = join(dataHome(env), "opencode", "storage");
-  const newest = await newestFile(join(storage, "session"), (name) => name.endsWith(".json"));
-  if (newest === undefined) return undefined;
-  return {
+  const files = await newestFiles(join(storage, "session"), (name) => name.endsWith(".json"));
+  return files.slice(0, MAX_OF_EACH).map(({ path, ...file }) => ({
+    ...file,
     agent: "OpenCode",
-    place: newest.path,
-    modifiedMs: newest.modifiedMs,
-    source: { type: "export", read: () => readStoredSession(storage, newest.path) },
-  };
+    place: path,
+    source: { type: "export", read: () => readStoredSession(storage, path) },
+  }));
 }
 
-async function findLines({ agent, folder, idOf, isMain }: SessionFolder): Promise<StoredSession | undefined> {
-  const newest = await newestFile(folder, (name) => idOf(name) !== undefined && isMain(name));
-  if (newest === undefined) return undefined;
-  return {
+async function findLines(
+  { agent, folder, idOf, isMain }: SessionFolder,
+  { paths }: WrittenCopies,
+): Promise<readonly StoredSession[]> {
+  const files = await newestFiles(
+    folder,
+    (name, path) => idOf(name) !== undefined && isMain(name) && !paths.has(path),
+  );
+  return files.slice(0, MAX_OF_EACH).map(({ path, ...file }) => ({
+    ...file,
     agent,
-    place: newest.path,
-    modifiedMs: newest.modifiedMs,
+    place: path,
     source: { type: "file" },
-  };
+  }));
 }
+
+/** A program that was only started leaves a session in which nothing was said; so many are passed over. */
+const MAX_OF_EACH = 20;
 
 /** A short OpenCode session: one file read three times, one long output, one failed edit. */
 function exampleSession(): SessionExport {

@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { plural } from "../../text/display.ts";
-import { type InputFile, printWarnings, readBytes, readInput } from "../files/read-input.ts";
+import { plural } from "../../text/truncate.ts";
+import { type InputFile, MIN_ID_CHARS, printWarnings, readBytes, readInput } from "../files/read-input.ts";
 import { exportSession } from "../opencode/sessions.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { createProgressLine } from "../terminal/output.ts";
@@ -9,8 +9,7 @@ import { sessionFolders } from "./agent-folders.ts";
 import { type FoundSession, findNewestSession } from "./find-newest-session.ts";
 
 /** What a user can name a session by, for the help of commands. */
-export const SESSION_ARGUMENT =
-  "a file of any format that is known, also packed (.gz, .zst), the id of a session or its beginning; - reads standard input";
+export const SESSION_ARGUMENT: string = `a file of any format that is known, also packed (.gz, .zst), the id of a session or at least its first ${MIN_ID_CHARS} characters; - reads standard input`;
 
 /** Opens a session as the user names it, the newest without a name, and prints what is wrong with it. */
 export async function openSession(
@@ -38,14 +37,15 @@ async function findOrRead(
   named: string | undefined,
   { env, keep }: Required<OpenSessionOptions>,
 ): Promise<OpenedSession> {
-  if (named === undefined) return findNewestSession(env);
+  if (named === undefined) return findNewestSession(env, keep);
   const path = await sessionPath(named, env);
   return { file: isOpenCodeId(path) ? await readExported(path, env) : await readInput(path, keep) };
 }
 
 /** The file of a session that the user names by its path, its id or the beginning of an id; what is neither is given back. */
 export async function sessionPath(named: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  if (!/^[\w-]{4,}$/.test(named) || (await isThere(named)) || isOpenCodeId(named)) return named;
+  if (named.length < MIN_ID_CHARS || !/^[\w-]+$/.test(named) || (await isThere(named)) || isOpenCodeId(named))
+    return named;
   const found = await sessionsNamed(named, env);
   const [first, ...others] = found;
   if (first === undefined) return named;

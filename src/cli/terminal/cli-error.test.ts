@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { forkCommand } from "../fork.ts";
 import { statsCommand } from "../stats.ts";
-import { findArgumentProblems } from "./cli-error.ts";
+import { findArgumentProblems, parseSize } from "./cli-error.ts";
 
 describe("the options of a command line", () => {
   it("are all looked at, with the nearest name, the value and what to give", () => {
@@ -33,3 +33,15 @@ describe("the options of a command line", () => {
     expect(findArgumentProblems(statsCommand(), ["stats", "--nope", "--help"])).toEqual([]);
   });
 });
+
+it.each([
+  ["200000", 200_000],
+  ["200_000", 200_000],
+  ["200k", 200_000],
+  ["1m", 1_000_000],
+  ["1.5M", 1_500_000],
+])("a size of %s is %i", (value, size) => expect(parseSize(value)).toBe(size));
+
+it.each(["", "k", "1.5", "m1", "1mm", "-1"])("%j is no size", (value) =>
+  expect(() => parseSize(value)).toThrow("such as 200000, 200k or 1m"),
+);

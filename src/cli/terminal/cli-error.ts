@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { nearest } from "../../text/check.ts";
 
@@ -14,6 +16,32 @@ export class CliError extends Error {
     this.exitCode = options.exitCode ?? EXIT_CODES.wrong;
   }
 }
+
+/** The code of an error about more files than a command takes. */
+export const TOO_MANY = "too-many-files";
+
+/** What the system says of a file or a folder, as a failure that the user can correct; undefined for any other error. */
+export function systemError(error: unknown): CliError | undefined {
+  const { code = "", path } = error as NodeJS.ErrnoException;
+  const reason = SYSTEM_REASONS[code];
+  if (reason === undefined || path === undefined) return undefined;
+  return new CliError(`Cannot use ${path}: ${reason}`, [OTHER_FOLDERS], { cause: error });
+}
+
+const SYSTEM_REASONS: Readonly<Record<string, string>> = {
+  EACCES: "you may not read or write there",
+  EPERM: "you may not read or write there",
+  EROFS: "nothing can be written there",
+  ENOSPC: "there is no space left",
+  EDQUOT: "your quota is used up",
+  ENOTDIR: "a part of this path is a file where a folder should be",
+  EEXIST: "there is a file where a folder should be",
+  ENAMETOOLONG: "the name is too long",
+  ELOOP: "its links lead in a circle",
+};
+
+const OTHER_FOLDERS =
+  "Move what is in the way, or name another folder: CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR, XDG_DATA_HOME for OpenCode and for what Carryover notes, TMPDIR for what is only passing.";
 
 interface CliErrorOptions extends ErrorOptions {
   readonly exitCode?: ExitCode;
@@ -48,14 +76,16 @@ export function parseCount(value: string): number {
   return count;
 }
 
-/** Parses an argument that is a size, such as 200_000 or 200k. */
+/** Parses an argument that is a size, such as 200_000, 200k, 1m or 1.5m. */
 export function parseSize(value: string): number {
-  const [, digits = "", thousand] = /^(\d[\d_,]*)(k?)$/i.exec(value.trim()) ?? [];
-  const size = Number(digits.replace(/[_,]/g, "")) * (thousand ? 1000 : 1);
+  const [, digits = "", unit = ""] = /^(\d[\d_,]*|\d+\.\d+(?=[km]))([km]?)$/i.exec(value.trim()) ?? [];
+  const size = Number(digits.replace(/[_,]/g, "")) * (UNITS[unit.toLowerCase()] ?? 1);
   if (digits === "" || !Number.isSafeInteger(size))
-    throw new InvalidArgumentError("Give a whole number, such as 200000 or 200k.");
+    throw new InvalidArgumentError("Give a whole number, such as 200000, 200k or 1m.");
   return size;
 }
+
+const UNITS: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
 
 /** Parses a budget in characters: a size that is not too small to hold anything. */
 export function parseBudget(value: string): number {
@@ -66,6 +96,34 @@ export function parseBudget(value: string): number {
 }
 
 const MIN_BUDGET_CHARS = 512;
+
+/** Parses how many tokens a session may have: a size in which something of it is left. */
+export function parseTokenBudget(value: string): number {
+  return parseTokens(value, MIN_BUDGET_TOKENS);
+}
+
+/** Parses a window, of which a session may have half. */
+export function parseWindow(value: string): number {
+  return parseTokens(value, MIN_BUDGET_TOKENS * 2);
+}
+
+function parseTokens(value: string, least: number): number {
+  const tokens = parseSize(value);
+  if (tokens >= least) return tokens;
+  throw new InvalidArgumentError(`Give at least ${least} tokens: in less there is no room for a session.`);
+}
+
+/** The first line, the last words and a summary of the rest fit into this. */
+export const MIN_BUDGET_TOKENS = 1_000;
+
+/** Parses a folder that is there, and gives its whole path. */
+export function parseFolder(value: string): string {
+  const found = statSync(value, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return resolve(value);
+  throw new InvalidArgumentError(
+    found === undefined ? "There is no such folder." : "It is a file; give a folder.",
+  );
+}
 
 /** What is wrong with each option on a command line; the parser itself stops at the first problem. */
 export function findArgumentProblems(command: Command, args: readonly string[]): readonly string[] {

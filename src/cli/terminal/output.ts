@@ -1,8 +1,7 @@
 import picocolors from "picocolors";
-import { oneLine } from "../../text/display.ts";
 import { normalizeText } from "../../text/normalize.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
-import { headCut, tailCut } from "../../text/truncate.ts";
+import { headCut, oneLine, tailCut } from "../../text/truncate.ts";
 
 /**
  * Lets nothing through to a stream that a terminal would obey: every control character but line breaks and tabs, and every
@@ -70,18 +69,32 @@ export function formatPercent(part: number, whole: number): string {
   return percent === 0 ? "<1 %" : `${percent} %`;
 }
 
-/** Prints a value as JSON, for a program to read. */
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+/** Prints what a command says as JSON, for a program to read. */
+export function printJson(value: object): void {
+  process.stdout.write(jsonText(value));
 }
 
-/** Rows as aligned columns, indented by two spaces; columns of numbers are aligned to the right. */
-export function renderTable(rows: Rows): string {
-  if (rows.length === 0) return "";
-  const columns = Math.max(...rows.map((row) => row.length));
+/** The JSON of what a command says, with the version of its schema, which `docs/schema` publishes. */
+export function jsonText(value: object): string {
+  return `${JSON.stringify({ schemaVersion: SCHEMA_VERSION, ...value }, null, 2)}\n`;
+}
+
+/** Grows when a field is taken away or means something else; new fields may come at any time. */
+const SCHEMA_VERSION = 1;
+
+/**
+ * Rows as aligned columns, indented by two spaces; columns of numbers are aligned to the right. On a terminal that is
+ * narrower, the widest columns of texts are cut, where a screen is given: what may be copied is not.
+ */
+export function renderTable(given: Rows, { isTTY, columns: room }: Screen = {}): string {
+  if (given.length === 0) return "";
+  const columns = Math.max(...given.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+    Math.max(...given.map((row) => displayWidth(row[column] ?? ""))),
   );
+  const isTexts = widths.map((_, column) => given.some((row) => !isFigure(row[column] ?? "0")));
+  if (isTTY === true && room !== undefined) narrow(widths, { isTexts, room });
+  const rows = given.map((row) => row.map((cell, column) => cutToWidth(cell, widths[column] ?? 0)));
   // A heading is aligned like the numbers below it.
   const isFigures = widths.map((_, column) => rows.slice(1).every((row) => isFigure(row[column] ?? "")));
   return rows
@@ -91,17 +104,103 @@ export function renderTable(rows: Rows): string {
     .join("\n");
 }
 
+/** Takes from the widest columns of texts until a row fits, or all are as narrow as can be read. */
+function narrow(
+  widths: number[],
+  { isTexts, room }: { readonly isTexts: readonly boolean[]; readonly room: number },
+): void {
+  const rowWidth = (): number => widths.reduce((sum, width) => sum + width + 2, 0);
+  while (rowWidth() > room) {
+    const texts = widths.map((width, column) => (isTexts[column] ? width : 0));
+    const widest = texts.indexOf(Math.max(...texts));
+    if ((texts[widest] ?? 0) <= MIN_CELL_COLUMNS) return;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+}
+
+const MIN_CELL_COLUMNS = 8;
+
+/** A stream, as far as its width matters. */
+interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** How many columns of a terminal a text takes: two for what is drawn wide, none for what is drawn over another. */
+export function displayWidth(text: string): number {
+  // The common case, which is all that most tables hold.
+  if (/^[ -~]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const character of text.replace(STYLES, ""))
+    width += ZERO.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  return width;
+}
+
+const ZERO = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+/** East Asian scripts, their punctuation and forms, and pictures. */
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\p{Emoji_Presentation}\u{20000}-\u{3fffd}]$/u;
+
+/** A text cut at its end so that it takes no more columns. */
+export function cutToWidth(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  let [cut, width] = ["", 0];
+  for (const character of text.replace(STYLES, "")) {
+    width += displayWidth(character);
+    if (width > columns - 1) break;
+    cut += character;
+  }
+  return `${cut}…`;
+}
+
 function pad(cell: string, width: number, isAboveFigures: boolean): string {
-  return isAboveFigures || isFigure(cell) ? cell.padStart(width) : cell.padEnd(width);
+  const blanks = " ".repeat(Math.max(0, width - displayWidth(cell)));
+  return isAboveFigures || isFigure(cell) ? `${blanks}${cell}` : `${cell}${blanks}`;
 }
 
 function isFigure(cell: string): boolean {
-  return /^<?[\d,.]+(?: [a-z]+| %)?$/.test(cell);
+  return /^<?\$?[\d,.]+(?: [a-z]+| %)?$/.test(cell);
 }
 
+/**
+ * Sentences broken between words at the width of a terminal; a stream that is none gets them as they are. Lines that
+ * begin with a blank are rows and commands, which stay whole unless `indent` says where their text begins.
+ */
+export function wrapped(
+  text: string,
+  { isTTY, columns = 0 }: { readonly isTTY?: boolean; readonly columns?: number },
+  indent = 0,
+): string {
+  if (isTTY !== true || columns < indent + MIN_COLUMNS) return text;
+  const wrap = (line: string): string =>
+    line.startsWith(" ") && indent === 0 ? line : wrapLine(line, columns, indent);
+  return text.split("\n").map(wrap).join("\n");
+}
+
+const MIN_COLUMNS = 20;
+
+function wrapLine(line: string, columns: number, indent: number): string {
+  const done: string[] = [];
+  let rest = line;
+  while (visibleChars(rest) > columns) {
+    const until = columns + rest.length - visibleChars(rest);
+    const before = rest.lastIndexOf(" ", until);
+    const at = before > indent ? before : rest.indexOf(" ", Math.max(until, indent));
+    if (at === -1) break;
+    done.push(rest.slice(0, at).trimEnd());
+    rest = `${" ".repeat(indent)}${rest.slice(at + 1).trimStart()}`;
+  }
+  return [...done, rest].join("\n");
+}
+
+/** Without our own colours. */
+const visibleChars = (line: string): number => line.replace(STYLES, "").length;
+
+const STYLES = /\x1b\[\d+m/g;
+
 /** A title and a table below an empty line; no lines at all where there are no rows. */
-export function renderSection(title: string, rows: Rows): readonly string[] {
-  return rows.length === 0 ? [] : ["", title, renderTable(rows)];
+export function renderSection(title: string, rows: Rows, screen: Screen = {}): readonly string[] {
+  return rows.length === 0 ? [] : ["", title, renderTable(rows, screen)];
 }
 
 type Rows = readonly (readonly string[])[];

@@ -1,3 +1,4 @@
+import { handleOf } from "../../transcript/content.ts";
 import { type Edit, hideMessage, hidePart, type Position } from "../../transcript/edit.ts";
 import {
   isVisibleToModel,
@@ -8,7 +9,6 @@ import {
   typedText,
 } from "../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
-import { handleOf } from "../../transcript/tool-results.ts";
 import { renderFacts, shownPins } from "../summary/facts.ts";
 import { summaryMessage } from "../summary/message.ts";
 import { handlesInPlace, pinText } from "../summary/pins.ts";

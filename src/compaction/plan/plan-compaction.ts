@@ -1,6 +1,7 @@
 import { omitUndefined } from "../../text/json.ts";
 import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import type { CarriedFacts } from "../../transcript/carried-facts.ts";
+import { handleOf } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import { type ContextEstimateOptions, estimateContext } from "../../transcript/estimate-context.ts";
 import { charsOf, estimateMessageTokens } from "../../transcript/estimate-message.ts";
@@ -14,7 +15,6 @@ import {
   type Transcript,
   typedText,
 } from "../../transcript/message.ts";
-import { handleOf } from "../../transcript/tool-results.ts";
 import { checkCompactionInput } from "../ports/option-rules.ts";
 import type { SummarizerModel, SummaryRequest } from "../ports/summarizer.ts";
 import { collectFacts, type FactsBudget, factsBudget } from "../summary/facts.ts";

@@ -1,5 +1,4 @@
-import type { Clock } from "./clock.ts";
-import type { SummarizeOptions } from "./summarizer.ts";
+import type { Clock, SummarizeOptions } from "./summarizer.ts";
 
 /**
  * Calls code that may throw, hang or answer late, and always resolves within the limit. A late result is dropped; the call

@@ -1,5 +1,5 @@
 import { fileAccess } from "../../stages/file-access.ts";
-import { clipLine } from "../../text/display.ts";
+import { clipLine } from "../../text/truncate.ts";
 import {
   ANCHOR_TYPES,
   type Anchor,

@@ -1,6 +1,6 @@
-import { plural } from "../../text/display.ts";
 import { groupBy } from "../../text/json.ts";
 import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
+import { plural } from "../../text/truncate.ts";
 import type { CarriedFacts, CarriedWords } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";

@@ -1,5 +1,5 @@
-import { oneLine } from "../../text/display.ts";
 import { CHARS_PER_TOKEN, estimateTokens, type TokenEstimator } from "../../text/tokens/estimate-tokens.ts";
+import { oneLine } from "../../text/truncate.ts";
 import { type CarriedFacts, readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Message, MessageId } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";

@@ -1,10 +1,10 @@
 import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
 import { commonLimit } from "../../text/truncate.ts";
 import type { CarriedPin } from "../../transcript/carried-facts.ts";
+import { handleOf, hasOnlyStub, isCleared, partText } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import { type Message, reachesModel, type Transcript } from "../../transcript/message.ts";
-import { type Part, partText } from "../../transcript/part.ts";
-import { handleOf, hasOnlyStub, isCleared } from "../../transcript/tool-results.ts";
+import type { Part } from "../../transcript/part.ts";
 import { element } from "./request.ts";
 import {
   createTextCleaner,

@@ -1,14 +1,13 @@
-import { clipLine, ELLIPSIS, oneLine } from "../../text/display.ts";
 import { FENCED_TAGS, fenceData } from "../../text/fence.ts";
 import { safeJson } from "../../text/json.ts";
 import { normalizeText, normalizeTypedText } from "../../text/normalize.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import { estimateInterval, estimateTokens } from "../../text/tokens/estimate-tokens.ts";
-import { headCut, tailCut, truncationMarker } from "../../text/truncate.ts";
+import { clipLine, ELLIPSIS, headCut, oneLine, tailCut, truncationMarker } from "../../text/truncate.ts";
+import { handleOf, isCleared } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type FilePart, type Part, type ToolPart } from "../../transcript/part.ts";
-import { handleOf, isCleared } from "../../transcript/tool-results.ts";
 
 /** Texts as they may stand in a request for a summary or in a summary: normalized, then without secrets. */
 export interface TextCleaner {

@@ -1,7 +1,8 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
 import { listOf, optionsCheck, rule, type Shape, text } from "../../text/check.ts";
-import { oneLine } from "../../text/display.ts";
+import { oneLine } from "../../text/truncate.ts";
+import { handleOf, type ToolResult } from "../../transcript/content.ts";
 import { type Edit, type Handle, hideMessage, type Position } from "../../transcript/edit.ts";
 import {
   createIdDeduplicator,
@@ -10,7 +11,6 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import { withText } from "../../transcript/part.ts";
-import { handleOf, type ToolResult } from "../../transcript/tool-results.ts";
 import { REDACTION_RULE } from "../ports/option-rules.ts";
 import { digestLine } from "../summary/message.ts";
 import {

@@ -6,12 +6,11 @@ import { runs } from "../../../test/rig/runs.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { repairPairing } from "../../stages/repair.ts";
+import { isCleared } from "../../transcript/content.ts";
 import { applyEdits, type Edit, type Handle } from "../../transcript/edit.ts";
 import { findFaults } from "../../transcript/format.ts";
 import { isVisibleToModel, type Message, project, type Transcript } from "../../transcript/message.ts";
-import { isCleared } from "../../transcript/tool-results.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { Summarizer } from "../ports/summarizer.ts";
+import type { Clock, Summarizer } from "../ports/summarizer.ts";
 import { maybeSummarizeToolResults, type SummarizedToolResults } from "./maybe-summarize-tool-results.ts";
 import { planToolSummaries, type ToolSummarySettings } from "./plan-tool-summaries.ts";
 

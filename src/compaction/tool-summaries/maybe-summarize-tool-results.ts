@@ -3,9 +3,8 @@ import { isObject } from "../../text/json.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type CallResult, callWithin } from "../ports/call-within.ts";
-import type { Clock } from "../ports/clock.ts";
 import { COMPACT_PORTS_SHAPE, SIGNAL_RULE } from "../ports/option-rules.ts";
-import type { Summarizer } from "../ports/summarizer.ts";
+import type { Clock, Summarizer } from "../ports/summarizer.ts";
 import type { ToolSummaryStrategy } from "../trigger/should-compact.ts";
 import {
   type AnsweredBatch,

@@ -1,9 +1,17 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
 import { listOf, objectOf, oneOf, readOptions, rule, type Shape, text } from "../../text/check.ts";
-import { oneLine } from "../../text/display.ts";
 import { isObject, safeJson } from "../../text/json.ts";
 import { REDACT_SHAPE, type RedactOptions } from "../../text/secrets/redact-secrets.ts";
+import { oneLine } from "../../text/truncate.ts";
+import {
+  filePlaceholder,
+  handleOf,
+  hasOnlyStub,
+  isCleared,
+  type ToolResult,
+  toolResults,
+} from "../../transcript/content.ts";
 import type { Position } from "../../transcript/edit.ts";
 import {
   commonLength,
@@ -14,14 +22,6 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import type { CallId } from "../../transcript/part.ts";
-import { filePlaceholder } from "../../transcript/render.ts";
-import {
-  handleOf,
-  hasOnlyStub,
-  isCleared,
-  type ToolResult,
-  toolResults,
-} from "../../transcript/tool-results.ts";
 import { PINS_RULE } from "../ports/option-rules.ts";
 import type { SummaryRequest } from "../ports/summarizer.ts";
 import { createPinGuard, type Pin } from "../summary/pins.ts";

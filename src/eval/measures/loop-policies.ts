@@ -3,12 +3,12 @@ import { createSession } from "../../session/session.ts";
 import { CACHE_PROFILES, type CacheProfile } from "../../stages/cache-profiles.ts";
 import { fillBudget } from "../../stages/lines/fill.ts";
 import { truncate } from "../../text/truncate.ts";
+import { renderMessage } from "../../transcript/content.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
-import { renderMessage } from "../../transcript/render.ts";
-import { isStep } from "../probe/eval-session.ts";
 import { cachePerObject, outputOf, plainMessages, type ShownCall } from "../probe/history-text.ts";
+import { isStep } from "../probe/next-use.ts";
 import { newestWithin } from "./policies.ts";
 
 /** A way to manage the window during a session: what is sent at each step, message by message. */

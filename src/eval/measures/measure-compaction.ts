@@ -1,9 +1,16 @@
 import { asObject, asString } from "../../text/json.ts";
 import { type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
-import { type EvalSession, isStep, isSummary, splitAtCompactions } from "../probe/eval-session.ts";
 import { callsOf, plainMessages } from "../probe/history-text.ts";
-import { createProbe, type NextUseOptions, probeIndexes } from "../probe/next-use.ts";
+import {
+  createProbe,
+  type EvalSession,
+  isStep,
+  isSummary,
+  type NextUseOptions,
+  probeIndexes,
+  splitAtCompactions,
+} from "../probe/next-use.ts";
 import { createScorer, shareOf } from "../probe/score-text.ts";
 import { type EvalPolicy, lastChars } from "./policies.ts";
 

@@ -1,10 +1,10 @@
 import type { Transcript } from "../../transcript/message.ts";
-import type { EvalSession } from "../probe/eval-session.ts";
 import { historyText, plainMessages, unescapeText } from "../probe/history-text.ts";
 import { hasIdentifier } from "../probe/identifiers.ts";
 import {
   chooseProbes,
   createProbe,
+  type EvalSession,
   type LocatedTarget,
   type Probe,
   type ProbeOptions,

@@ -3,13 +3,12 @@ import { lineOf, workingSession } from "../../../test/rig/eval-session.ts";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { measureSpeed } from "../measure-session.ts";
-import type { EvalSession } from "../probe/eval-session.ts";
 import { plainMessages } from "../probe/history-text.ts";
+import type { EvalSession } from "../probe/next-use.ts";
 import { LOOP_POLICIES } from "./loop-policies.ts";
 import { measureCompaction } from "./measure-compaction.ts";
-import { measureCost } from "./measure-cost.ts";
+import { measureCost, measureTokens } from "./measure-cost.ts";
 import { probesOf } from "./measure-recall.ts";
-import { measureTokens } from "./measure-tokens.ts";
 import { BUILT_IN_POLICIES } from "./policies.ts";
 
 const sessionOf = (transcript: Transcript): EvalSession =>

@@ -4,8 +4,8 @@ import { forkContext } from "../../fork/fork.ts";
 import { shouldUseHeadTail, truncate } from "../../text/truncate.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type Part } from "../../transcript/part.ts";
-import { isStep } from "../probe/eval-session.ts";
 import { callsOf, outputOf, plainLengths, plainMessages, type ShowCall } from "../probe/history-text.ts";
+import { isStep } from "../probe/next-use.ts";
 
 /** A way to carry a conversation over as text: what it keeps of a transcript within a budget. */
 export interface EvalPolicy {

@@ -1,6 +1,7 @@
 import { safeJson } from "../../text/json.ts";
+import { outcomeText } from "../../transcript/content.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { outcomeText, type ToolPart } from "../../transcript/part.ts";
+import type { ToolPart } from "../../transcript/part.ts";
 
 /**
  * Each message as plain text: a label line, texts, calls and results as `show` gives them. All baselines use it, so

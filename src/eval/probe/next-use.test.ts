@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fileOf, lineOf, workingSession } from "../../../test/rig/eval-session.ts";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { linesInFileOrder, splitAtCompactions } from "./eval-session.ts";
-import { chooseProbes, createProbe } from "./next-use.ts";
+import { chooseProbes, createProbe, linesInFileOrder, splitAtCompactions } from "./next-use.ts";
 
 const session = deepFreeze(workingSession({ steps: 40 }));
 const probeAt = (atIndex: number, stretch: Transcript = session) =>

@@ -32,6 +32,7 @@ export function evalPage(
 <body>
 <main>
 <h1>What survives</h1>
+<p><strong>${escapeMarkup(verdictLine(report))}</strong></p>
 <p>${sessions.total} sessions (${escapeMarkup(formats.join(", "))}); ${sessions.probed} of them are long enough to be probed, at ${sessions.probes} places with ${sessions.targets} targets. A target is a path, a symbol, a literal or a line that the agent used in its next steps and could only know from before. Presence is measured, not comprehension.</p>
 <p class="${controls.holds ? "holds" : "broken"}">${escapeMarkup(controlsLine(report))}</p>
 ${createEvalCharts(report)
@@ -44,6 +45,22 @@ ${createEvalTables(report).map(tableMarkup).join("\n")}
 </body>
 </html>
 `;
+}
+
+/** What to use, in a sentence: the policy that keeps most of what is needed next at the smallest budget, against the newest only. */
+export function verdictLine({ policies }: EvalReport): string {
+  const [budget] = Object.keys(Object.values(policies)[0] ?? {});
+  if (budget === undefined) return "Nothing was measured that could be compared.";
+  const ranked = Object.entries(policies)
+    .map(([policy, figures]) => ({ policy, usable: figures[budget]?.usable ?? Number.NaN }))
+    .filter(({ usable }) => Number.isFinite(usable))
+    .sort((one, other) => other.usable - one.usable);
+  const [best, second] = ranked;
+  if (best === undefined) return "No session is long enough to compare policies.";
+  const share = (usable: number): string => usable.toFixed(2).replace(/^0/, "");
+  const other = ranked.find(({ policy }) => policy === "last-N" && policy !== best.policy) ?? second;
+  const than = other === undefined ? "" : `, ${other.policy} ${share(other.usable)}`;
+  return `Use ${best.policy}: it keeps ${share(best.usable)} of what is needed next at ${Number(budget) / 1_000}k characters${than}.`;
 }
 
 /** The controls of the measure in a sentence. */

@@ -3,7 +3,7 @@ import { workingSession } from "../../../test/rig/eval-session.ts";
 import { EVAL_DEFAULTS, MEASURES, measureSession } from "../measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../measures/policies.ts";
 import { chartSvg, linearTicks } from "./chart.ts";
-import { createEvalCharts, evalPage } from "./eval-page.ts";
+import { createEvalCharts, evalPage, verdictLine } from "./eval-page.ts";
 import { createEvalReport } from "./eval-report.ts";
 import { createEvalTables } from "./eval-tables.ts";
 
@@ -85,6 +85,17 @@ describe("a report", () => {
     expect(JSON.parse(JSON.stringify(report)).policies["last-N"]["50000"].usable).toBe(
       report.policies["last-N"]?.["50000"]?.usable,
     );
+  });
+});
+
+describe("the verdict of a report", () => {
+  it("names the policy that keeps most at the smallest budget, and the newest only beside it", () => {
+    const figures = (usable: number) => ({ "25000": { usable }, "50000": { usable: 1 - usable } });
+    const policies = { "last-N": figures(0.71), fill: figures(0.84), tiers: figures(0.8) };
+    expect(verdictLine({ ...report, policies } as unknown as typeof report)).toBe(
+      "Use fill: it keeps .84 of what is needed next at 25k characters, last-N .71.",
+    );
+    expect(verdictLine({ ...report, policies: {} })).toBe("Nothing was measured that could be compared.");
   });
 });
 

@@ -1,7 +1,7 @@
 import { groupBy } from "../../text/json.ts";
 import type { EvalOptions, SessionMeasure } from "../measure-session.ts";
 import type { CompactionSize } from "../measures/measure-compaction.ts";
-import type { TokenStep } from "../measures/measure-tokens.ts";
+import type { TokenStep } from "../measures/measure-cost.ts";
 import {
   ageOf,
   type Interval,

@@ -6,7 +6,7 @@ import {
   EXACT_VIEW_MAX_AGE_MS,
   type ForkWayFacts,
   overheadTokens,
-} from "./choose-way.ts";
+} from "./options.ts";
 
 const FACTS: ForkWayFacts = {
   setting: "auto",
@@ -34,7 +34,7 @@ describe("chooseForkWay", () => {
       name: "another agent: graduated",
       change: { receiver: "other-agent" },
       way: "graduated",
-      reason: /another agent/,
+      reason: /the child's system prompt is its own/,
     },
     {
       name: "another model: graduated",

@@ -1,4 +1,4 @@
-import { charBudget } from "../../stages/budget.ts";
+import { charBudget } from "../../stages/boundary.ts";
 import { GAP_MARKER } from "../../stages/lines/select.ts";
 import {
   DOCUMENTED_TIER_LIMITS,
@@ -12,11 +12,10 @@ import {
 } from "../../stages/tiers.ts";
 import { optionsCheck, type Shape, text } from "../../text/check.ts";
 import { hashText, omitUndefined } from "../../text/json.ts";
+import { CONTEXT_TAG, createRenderer, handleOf } from "../../transcript/content.ts";
 import { type Edit, runStages } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import type { OutputCut } from "../../transcript/part.ts";
-import { CONTEXT_TAG, createRenderer } from "../../transcript/render.ts";
-import { handleOf } from "../../transcript/tool-results.ts";
 import {
   FORK_CHAR_BUDGET,
   FORK_CHAR_NO_REMOVAL,

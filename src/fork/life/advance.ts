@@ -22,6 +22,7 @@ import {
   endStopped,
   isOutstanding,
   isUnsent,
+  keepReport,
   NUDGE_TEXT,
   sendPrompts,
   wasPromptSent,
@@ -47,7 +48,6 @@ import {
   type LiveRun,
   type Stopping,
 } from "./record.ts";
-import { keepReport } from "./report.ts";
 import {
   childCreated,
   childRefused,

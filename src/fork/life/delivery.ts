@@ -1,5 +1,6 @@
 import { normalizeText } from "../../text/normalize.ts";
 import { headCut } from "../../text/truncate.ts";
+import { costText, formatSpan, type QuotedReport, quoteChild, quoteReport } from "./end.ts";
 import { type DeliveryEvent, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import {
   type Delivery,
@@ -11,7 +12,6 @@ import {
   type Wait,
   workedMs,
 } from "./record.ts";
-import { formatSpan, type QuotedReport, quoteChild, quoteReport } from "./report.ts";
 
 /**
  * Plans what to do about the results for one parent now. Store `delivery-sent` for every result of `send` before
@@ -281,7 +281,8 @@ function resultBlock({ record, run }: EndedFork, maxChars: number): string {
     `title="${attribute(record.title)}"`,
     `time="${formatSpan(workedMs(run, run.endedAtMs))}"`,
     `calls="${run.calls.total}"`,
-    `cost="$${record.spent.costUSD.toFixed(2)}"`,
+    // Nothing is also what is counted where no price is known.
+    ...costText(record).map((cost) => `cost="${cost}"`),
   ];
   const isPartial = run.state !== "completed" && run.text.trim() !== "";
   const report = quoteReport(run, maxChars);

@@ -28,6 +28,19 @@ describe("leaseState", () => {
   });
 });
 
+describe("by the clock of the store", () => {
+  const dated = (heartbeatAtMs: number) =>
+    ({ process: "unknown", nowMs: AT_MS, lease: lease(heartbeatAtMs) }) as const;
+
+  it("a heartbeat dated ahead keeps nothing for an owner that is gone", () => {
+    expect(leaseState(OWNER, { ...dated(AT_MS + 3_600_000), ageMs: 30_001 })).toBe("lost");
+  });
+
+  it("a step of our own clock robs nobody", () => {
+    expect(leaseState(OWNER, { ...dated(AT_MS - 60_000), ageMs: 4_000 })).toBe("held");
+  });
+});
+
 describe("a lease", () => {
   it("lets nobody adopt what is his own, or what another still holds", () => {
     const seen = { nowMs: AT_MS, process: "gone" } as const;

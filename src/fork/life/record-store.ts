@@ -29,6 +29,8 @@ export interface RecordFound {
   readonly value: unknown;
   /** The newest copy was damaged and set aside; this is the one before it. */
   readonly recovered?: true;
+  /** How long ago it was stored, by the clock of the store, where that is another than ours. */
+  readonly ageMs?: number;
 }
 
 export interface RecordMissing {

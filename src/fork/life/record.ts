@@ -1,5 +1,5 @@
 import { numberAbove, numberFrom, oneOf, type Shape, wholeFrom } from "../../text/check.ts";
-import type { ForkWay } from "../context/choose-way.ts";
+import type { ForkWay } from "../context/options.ts";
 
 /** Everything that is known about one fork, as plain JSON: one record a fork, written only by its owner. */
 export interface ForkRecord {

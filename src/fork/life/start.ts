@@ -1,5 +1,5 @@
-import { plural } from "../../text/display.ts";
 import { omitUndefined } from "../../text/json.ts";
+import { plural } from "../../text/truncate.ts";
 import {
   addPrompt,
   CONTINUE_TEXT,

@@ -1,5 +1,5 @@
 import { asObject, isObject } from "../../text/json.ts";
-import type { ForkWay } from "../context/choose-way.ts";
+import type { ForkWay } from "../context/options.ts";
 import { checkChildAction } from "./end.ts";
 import type { ForkStep } from "./events.ts";
 import {
@@ -273,7 +273,7 @@ export function leaseState(owner: ForkOwner, seen: OwnerObservation): "held" | "
   if (seen.process === "running") return "held";
   if (seen.process === "gone") return "lost";
   const heartbeatAtMs = Math.max(owner.heartbeatAtMs, seen.lease?.heartbeatAtMs ?? 0);
-  return seen.nowMs - heartbeatAtMs > STALE_MS ? "lost" : "held";
+  return (seen.ageMs ?? seen.nowMs - heartbeatAtMs) > STALE_MS ? "lost" : "held";
 }
 
 interface OwnerObservation {
@@ -281,6 +281,8 @@ interface OwnerObservation {
   readonly process: ProcessState;
   /** The owner's stored lease, if there is one. */
   readonly lease?: InstanceLease;
+  /** How long ago the owner stored something, by the clock of a store that has one: no heartbeat dated ahead deceives it. */
+  readonly ageMs?: number;
 }
 
 /** True for a fork whose owner is gone; the version of the record decides which of several instances gets it. */

@@ -9,8 +9,8 @@ import {
   step,
   watchedUntil,
 } from "../../../test/rig/forks/fork-samples.ts";
+import { activityOf } from "./end.ts";
 import { currentRun, type ForkRecord, type LiveRun, workedMs } from "./record.ts";
-import { activityOf } from "./report.ts";
 import { refusalOf } from "./tick.ts";
 
 const MINUTE_MS = 60_000;

@@ -8,8 +8,8 @@ import {
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { planDelivery } from "./delivery.ts";
+import { forkRoster } from "./end.ts";
 import { currentRun, type ForkRecord } from "./record.ts";
-import { forkRoster } from "./report.ts";
 
 const askedBy = { messageId: "m1", callId: "c1" };
 const asked = (record: ForkRecord): ForkRecord => ({

@@ -1,5 +1,5 @@
+import { outcomeText } from "../../transcript/content.ts";
 import { isNameOfCall, type Transcript } from "../../transcript/message.ts";
-import { outcomeText } from "../../transcript/part.ts";
 import { deliveryIdsIn } from "./delivery.ts";
 import { offerToast, stopRun, wasPromptSent } from "./end.ts";
 import { changeRun, type EventOf, type ForkStep, type UndoEvent, unchanged, withoutKeys } from "./events.ts";

@@ -130,4 +130,6 @@ export interface TurnContext<Wire> {
   readonly role: Role;
   /** True for the newest turn of the assistant. */
   readonly isLast: boolean;
+  /** True for what comes after the newest question: the calls and results of the tool loop that is going on. */
+  readonly isInLoop: boolean;
 }

@@ -9,15 +9,14 @@ import {
   tryJson,
   type UnknownObject,
 } from "../../text/json.ts";
+import { filePlaceholder, outcomeText } from "../../transcript/content.ts";
 import {
   COMPACTION_QUESTION,
   type FilePart,
   type OpaquePart,
-  outcomeText,
   type Part,
   type ToolPart,
 } from "../../transcript/part.ts";
-import { filePlaceholder } from "../../transcript/render.ts";
 import type { Source } from "./block-adapter.ts";
 
 /** How an API writes what a tool gave: a string, or a list of texts and other things. */
@@ -107,14 +106,26 @@ export function opaquePart(type: unknown, content?: unknown): OpaquePart {
     : { type: "opaque", name, chars: safeJson(content).length };
 }
 
-/** A file part from what an API says of it. */
+/** A file part from what an API says of it. Its content is remembered for as long as somebody holds the part. */
 export function filePart({ mime, filename, base64, url }: FileFields): FilePart {
-  return omitUndefined({
+  const part: FilePart = omitUndefined({
     type: "file" as const,
     mime: mime ?? mimeOfUrl(url) ?? "application/octet-stream",
     filename,
     sizeBytes: base64 === undefined ? dataUrlBytes(url) : base64Bytes(base64),
   });
+  const content = base64 ?? url;
+  if (content !== undefined) contents.set(part, content);
+  return part;
+}
+
+const contents = new WeakMap<FilePart, string>();
+
+/** The content of a file that was read with its bytes, in base64. */
+export function fileBase64(part: FilePart): string | undefined {
+  const content = contents.get(part) ?? "";
+  const base64 = content.replace(/^data:[^,]{0,200};base64,/, "");
+  return /^[A-Za-z0-9+/]{65,}={0,2}$/.test(base64) ? base64 : undefined;
 }
 
 interface FileFields {

@@ -1,5 +1,6 @@
 import { repairPairing } from "../../stages/repair.ts";
 import { isObject, tryJson } from "../../text/json.ts";
+import { filePlaceholder } from "../../transcript/content.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import {
   createCallNamer,
@@ -11,7 +12,6 @@ import {
   withUniqueIds,
 } from "../../transcript/message.ts";
 import type { FilePart, Part } from "../../transcript/part.ts";
-import { filePlaceholder } from "../../transcript/render.ts";
 import type { BlockAdapter, PlacedBlock } from "./block-adapter.ts";
 import { isSameFile } from "./block-content.ts";
 import { safeCallId } from "./message-head.ts";

@@ -38,9 +38,15 @@ export function writeBlocks<Wire, Item, Value>({
   }
   const merged = mergeTurns(adapter.system === "apart" ? systemFirst(turns) : turns, adapter);
   const last = merged.findLastIndex(({ role }) => role === "assistant");
+  const question = merged.findLastIndex(isQuestion);
   return merged.flatMap(({ role, blocks, emptyItem }, index) => {
     if (emptyItem !== undefined) return itemsAt(reading, emptyItem);
-    const normalized = normalizeTurn(adapter, blocks, { wire, role, isLast: index === last });
+    const normalized = normalizeTurn(adapter, blocks, {
+      wire,
+      role,
+      isLast: index === last,
+      isInLoop: index > question,
+    });
     const whole = wholeItem(normalized, reading);
     if (whole !== undefined) return itemsAt(reading, whole);
     if (normalized.length === 0) return [];
@@ -69,6 +75,10 @@ interface Turn<Value> {
   readonly blocks: readonly PlacedBlock<Value>[];
   /** The item of a message in which there is nothing. */
   readonly emptyItem?: number;
+}
+
+function isQuestion({ role, blocks }: Turn<unknown>): boolean {
+  return role === "user" && blocks.some(({ part }) => part.type !== "tool");
 }
 
 interface TurnSubject<Wire, Item, Value> {

@@ -13,14 +13,13 @@ import { lowerToOpencode2 } from "../../../test/rig/random-history/lower-to-open
 import { randomSession } from "../../../test/rig/random-history/random-history.ts";
 import { runs } from "../../../test/rig/runs.ts";
 import { omitForChild } from "../../fork/context/options.ts";
-import { compactionBoundary } from "../../stages/boundary.ts";
-import { charBudget } from "../../stages/budget.ts";
+import { charBudget, compactionBoundary } from "../../stages/boundary.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../stages/tiers.ts";
 import { formatLaws } from "../../testing/format-contract.ts";
+import { toolResults } from "../../transcript/content.ts";
 import type { Edit, Stage } from "../../transcript/edit.ts";
 import type { Format } from "../../transcript/format.ts";
-import { toolResults } from "../../transcript/tool-results.ts";
 import { formatOf, readTranscript } from "../read-transcript.ts";
 
 const clearEverything: Stage = (messages) =>

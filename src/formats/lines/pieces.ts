@@ -1,5 +1,6 @@
 import { asArray, asObject, asString, type UnknownObject } from "../../text/json.ts";
-import { type CallId, outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
+import { outcomeText } from "../../transcript/content.ts";
+import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
 import { textFor, writeArguments } from "../blocks/block-content.ts";
 import type { CallPiece, LinePiece, NextPiece, ResultPiece } from "./line-format.ts";
 

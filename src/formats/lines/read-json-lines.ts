@@ -8,11 +8,16 @@ export interface JsonLine {
   readonly value: unknown;
 }
 
-/** A line that could not be read and was skipped. */
+/** A line as it is read from within: what cannot be parsed has a text in place of a value. */
+type ReadLine = JsonLine & { readonly damaged?: string };
+
+/** A line that could not be read. */
 export interface LineProblem {
   readonly lineNumber: number;
   readonly problem: "torn" | "nul-bytes" | "not-json" | "too-long";
   readonly text: string;
+  /** How many records were read from it all the same; unset where it was skipped. */
+  readonly records?: number;
 }
 
 /** Options of `readJsonLines`. */
@@ -33,19 +38,21 @@ export async function* readJsonLines(
   const { onProblem } = readOptions(SHAPE, { onProblem: () => {} }, options);
   const reader = createLineReader(onProblem);
   for await (const chunk of source) {
-    const lines = reader.take(chunk);
+    const lines = reader.take(chunk).filter(isWhole);
     if (lines.length > 0) yield lines;
   }
-  const last = reader.end();
+  const last = reader.end().filter(isWhole);
   if (last.length > 0) yield last;
 }
+
+const isWhole = ({ damaged }: ReadLine): boolean => damaged === undefined;
 
 const SHAPE: Shape<ReadJsonLinesOptions> = { onProblem: callback };
 
 /** Takes chunks of bytes and gives the lines that are complete. */
 interface LineReader {
-  take(chunk: Uint8Array): readonly JsonLine[];
-  end(): readonly JsonLine[];
+  take(chunk: Uint8Array): readonly ReadLine[];
+  end(): readonly ReadLine[];
 }
 
 /** Cuts bytes into lines and parses each; `end` gives the last one. */
@@ -55,7 +62,7 @@ export function createLineReader(onProblem: (problem: LineProblem, line: string)
   let rest: Uint8Array[] = [];
   let lineNumber = 0;
 
-  function read(bytes: Uint8Array, isLast: boolean, lines: JsonLine[]): void {
+  function read(bytes: Uint8Array, isLast: boolean, lines: ReadLine[]): void {
     lineNumber++;
     if (isBlank(bytes)) return;
     let text: string;
@@ -72,20 +79,22 @@ export function createLineReader(onProblem: (problem: LineProblem, line: string)
       lines.push({ lineNumber, value: JSON.parse(text) });
     } catch (error) {
       if (text.includes("\0")) {
-        onProblem({ lineNumber, problem: "nul-bytes", text: "NUL bytes stand in it" }, "");
-        // The text around a block of zeros is often intact.
-        const cleaned = text.replaceAll("\0", "");
-        if (isJsonText(cleaned)) lines.push({ lineNumber, value: JSON.parse(cleaned) });
+        // The text around a block of zeros is often intact: where it stood in a text, a mark says so.
+        const cleaned = [text.replace(/\0+/g, NUL_MARK), text.replaceAll("\0", "")].find(isJsonText);
+        const problem = { lineNumber, problem: "nul-bytes", text: "NUL bytes stand in it" } as const;
+        onProblem(cleaned === undefined ? problem : { ...problem, records: 1 }, "");
+        if (cleaned !== undefined) lines.push({ lineNumber, value: JSON.parse(cleaned) });
         return;
       }
       const reason = (error as Error).message.slice(0, 200);
       onProblem({ lineNumber, problem: isLast ? "torn" : "not-json", text: reason }, text);
+      lines.push({ lineNumber, value: undefined, damaged: text });
     }
   }
 
   return {
     take(chunk) {
-      const lines: JsonLine[] = [];
+      const lines: ReadLine[] = [];
       let start = 0;
       let end = chunk.indexOf(NEWLINE);
       if (end === -1) {
@@ -107,13 +116,16 @@ export function createLineReader(onProblem: (problem: LineProblem, line: string)
       return lines;
     },
     end() {
-      const lines: JsonLine[] = [];
+      const lines: ReadLine[] = [];
       if (rest.length > 0) read(joined(rest), true, lines);
       rest = [];
       return lines;
     },
   };
 }
+
+/** What is shown for characters that no provider takes. */
+export const NUL_MARK = "\u2400";
 
 const NEWLINE = 0x0a;
 

@@ -1,5 +1,13 @@
 import type { ModelRef } from "../../transcript/message.ts";
-import type { CallBlock, ResultBlock, SessionHead, TextBlock, Turn } from "./session-head.ts";
+import {
+  type CallBlock,
+  dataUrl,
+  type ImageBlock,
+  type ResultBlock,
+  type SessionHead,
+  type TextBlock,
+  type Turn,
+} from "./session-head.ts";
 
 /** A session as `opencode import` of version 1 takes it: a call and its result are one part. */
 export function writeOpenCode(turns: readonly Turn[], head: SessionHead): object {
@@ -12,7 +20,8 @@ export function writeOpenCode(turns: readonly Turn[], head: SessionHead): object
     const kept = blocks.filter((block) => block.type !== "result");
     if (kept.length === 0) return [];
     const messageID = newId("msg");
-    const parts = kept.map((block) => partOf(block, results, at));
+    const placed = (part: object): object => ({ ...part, id: newId("prt"), messageID, sessionID });
+    const parts = kept.map((block) => partOf(block, { results, at, placed }));
     const info = {
       id: messageID,
       sessionID,
@@ -20,7 +29,7 @@ export function writeOpenCode(turns: readonly Turn[], head: SessionHead): object
       ...(role === "user" ? userInfo(head) : answerInfo(head, userId)),
     };
     if (role === "user") userId = messageID;
-    return [{ info, parts: parts.map((part) => ({ ...part, id: newId("prt"), messageID, sessionID })) }];
+    return [{ info, parts: parts.map(placed) }];
   });
   const time = { created: at, updated: at };
   return {
@@ -72,14 +81,39 @@ function modelOf({ provider = "carryover", id = "carryover" }: Partial<ModelRef>
   return { providerID: provider, modelID: id };
 }
 
-function partOf(block: TextBlock | CallBlock, results: ReadonlyMap<string, ResultBlock>, at: number): object {
+interface PartContext {
+  readonly results: ReadonlyMap<string, ResultBlock>;
+  readonly at: number;
+  /** The part with ids of its own. */
+  readonly placed: (part: object) => object;
+}
+
+function partOf(block: TextBlock | ImageBlock | CallBlock, { results, at, placed }: PartContext): object {
   if (block.type === "text") return { type: "text", text: block.text };
+  if (block.type === "image") return fileOf(block);
   const result = results.get(block.id);
   const time = { start: at, end: at };
   const input = Object(block.input) as object;
-  const state =
-    result?.isError === true
-      ? { status: "error", input, error: result.text, time }
-      : { status: "completed", input, output: result?.text ?? "", title: block.tool, metadata: {}, time };
+  if (result?.isError === true)
+    return {
+      type: "tool",
+      callID: block.id,
+      tool: block.tool,
+      state: { status: "error", input, error: result.text, time },
+    };
+  const attachments = (result?.images ?? []).map((image) => placed(fileOf(image)));
+  const state = {
+    status: "completed",
+    input,
+    output: result?.text ?? "",
+    title: block.tool,
+    metadata: {},
+    time,
+    ...(attachments.length > 0 && { attachments }),
+  };
   return { type: "tool", callID: block.id, tool: block.tool, state };
+}
+
+function fileOf(image: ImageBlock): object {
+  return { type: "file", mime: image.mime, filename: image.mime.replace("/", "."), url: dataUrl(image) };
 }

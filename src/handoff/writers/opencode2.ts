@@ -1,5 +1,12 @@
 import { createIds, openCodeId, resultsOf } from "./opencode.ts";
-import type { CallBlock, ResultBlock, SessionHead, Turn } from "./session-head.ts";
+import {
+  type CallBlock,
+  dataUrl,
+  type ImageBlock,
+  type ResultBlock,
+  type SessionHead,
+  type Turn,
+} from "./session-head.ts";
 
 /** A session as `opencode import` of version 2 takes it: flat messages, a call and its result in one entry. */
 export function writeOpenCode2(turns: readonly Turn[], { id, cwd, at, title }: SessionHead): object {
@@ -11,10 +18,12 @@ export function writeOpenCode2(turns: readonly Turn[], { id, cwd, at, title }: S
     const base = { id: newId("msg"), time: { created: at } };
     if (role === "user") {
       const texts = kept.flatMap((block) => (block.type === "text" ? [block.text] : []));
-      return [{ ...base, type: "user", text: texts.join("\n\n") }];
+      const files = kept.flatMap((block) => (block.type === "image" ? [fileOf(block)] : []));
+      const text = texts.join("\n\n");
+      return [{ ...base, type: "user", text, ...(files.length > 0 && { files }) }];
     }
     const content = kept.map((block) =>
-      block.type === "text" ? block : toolOf(block, results.get(block.id), at),
+      block.type === "call" ? toolOf(block, results.get(block.id), at) : block,
     );
     const time = { created: at, completed: at };
     const finish = kept.some(({ type }) => type === "call") ? "tool-calls" : "stop";
@@ -43,9 +52,18 @@ const NO_TOKENS = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 
 function toolOf({ id, tool, input }: CallBlock, result: ResultBlock | undefined, at: number): object {
   const given = Object(input) as object;
   const text = result?.text ?? "";
+  const images = (result?.images ?? []).map((image) => ({
+    type: "file",
+    mime: image.mime,
+    uri: dataUrl(image),
+  }));
   const state =
     result?.isError === true
       ? { status: "error", input: given, error: { type: "unknown", message: text } }
-      : { status: "completed", input: given, content: [{ type: "text", text }] };
+      : { status: "completed", input: given, content: [{ type: "text", text }, ...images] };
   return { type: "tool", id, name: tool, state, time: { created: at, ran: at, completed: at } };
+}
+
+function fileOf({ mime, base64 }: ImageBlock): object {
+  return { data: base64, mime, source: { type: "inline" } };
 }

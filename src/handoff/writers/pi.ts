@@ -21,12 +21,13 @@ function entryId(number: number): string {
 /** Results are messages of their own, before what the user says. */
 function userMessages({ blocks }: Turn): readonly object[] {
   const results = blocks.filter((block) => block.type === "result").map(resultOf);
-  const texts = blocks.filter((block) => block.type === "text");
-  return texts.length === 0 ? results : [...results, { role: "user", content: texts }];
+  const said = blocks.filter((block) => block.type === "text" || block.type === "image").map(contentOf);
+  return said.length === 0 ? results : [...results, { role: "user", content: said }];
 }
 
-function resultOf({ id, tool, text, isError }: ResultBlock): object {
-  return { role: "toolResult", toolCallId: id, toolName: tool, content: [{ type: "text", text }], isError };
+function resultOf({ id, tool, text, images = [], isError }: ResultBlock): object {
+  const content = [{ type: "text", text }, ...images.map(contentOf)];
+  return { role: "toolResult", toolCallId: id, toolName: tool, content, isError };
 }
 
 function answerOf({ blocks }: Turn): object {
@@ -44,6 +45,7 @@ function answerOf({ blocks }: Turn): object {
 }
 
 function contentOf(block: Block): object {
+  if (block.type === "image") return { type: "image", data: block.base64, mimeType: block.mime };
   if (block.type !== "call") return block;
   return { type: "toolCall", id: block.id, name: block.tool, arguments: block.input };
 }

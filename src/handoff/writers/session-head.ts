@@ -21,11 +21,22 @@ export interface Turn {
   readonly blocks: readonly Block[];
 }
 
-export type Block = TextBlock | CallBlock | ResultBlock;
+export type Block = TextBlock | ImageBlock | CallBlock | ResultBlock;
 
 export interface TextBlock {
   readonly type: "text";
   readonly text: string;
+}
+
+export interface ImageBlock {
+  readonly type: "image";
+  readonly mime: string;
+  readonly base64: string;
+}
+
+/** An image as the address that holds it. */
+export function dataUrl({ mime, base64 }: ImageBlock): string {
+  return `data:${mime};base64,${base64}`;
 }
 
 export interface CallBlock {
@@ -40,5 +51,6 @@ export interface ResultBlock {
   readonly id: string;
   readonly tool: string;
   readonly text: string;
+  readonly images?: readonly ImageBlock[];
   readonly isError: boolean;
 }

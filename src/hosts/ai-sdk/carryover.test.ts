@@ -2,8 +2,9 @@ import { generateText, jsonSchema, type ModelMessage, stepCountIs, tool } from "
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it, vi } from "vitest";
 import { ConfigurationError } from "../../text/check.ts";
-import { type CarryoverOptions, carryover } from "./carryover.ts";
+import { carryover } from "./carryover.ts";
 import { knownLimits } from "./language-model.ts";
+import type { CarryoverOptions } from "./open-conversation.ts";
 
 const usage = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },

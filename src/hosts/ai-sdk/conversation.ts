@@ -1,18 +1,20 @@
 import type { ModelMessage } from "ai";
-import type { Clock } from "../../compaction/ports/clock.ts";
+import { callWithin } from "../../compaction/ports/call-within.ts";
+import type { Clock } from "../../compaction/ports/summarizer.ts";
+import { errorText } from "../../compaction/summary/text.ts";
 import { readUsage } from "../../compaction/trigger/overflow.ts";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import type { GiveUp, GiveUpReason, SessionAction } from "../../session/action.ts";
-import type { LedgerEntry } from "../../session/ledger.ts";
+import type { SessionAction } from "../../session/action.ts";
 import type { WarningCode } from "../../session/log.ts";
+import type { LedgerEntry } from "../../session/metered-summarizer.ts";
 import type { Session } from "../../session/session.ts";
+import type { SessionState } from "../../session/state.ts";
 import type { ProviderManagement } from "../../session/window.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { asObject, asString } from "../../text/json.ts";
 import type { Fault } from "../../transcript/format.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
-import { assumeManagement } from "./provider-management.ts";
 
 /** Joins a session and the messages that the AI SDK sends with every request. */
 export interface Conversation {
@@ -168,52 +170,6 @@ function withAnswers(transcript: Transcript, answers: ReadonlyMap<MessageId, Ans
   });
 }
 
-/** As `generateText`, `streamText` and agents call it before every step. */
-export type PrepareStep = (step: StepToPrepare) => Promise<{ messages: ModelMessage[] } | undefined>;
-
-/** What the AI SDK gives to `prepareStep`. */
-export interface StepToPrepare {
-  readonly model: unknown;
-  readonly messages: readonly ModelMessage[];
-  readonly steps: readonly unknown[];
-}
-
-/** Prepares the messages of each step, unless the step's model is the wrapped one, which does so itself. */
-export function createPrepareStep(conversation: Conversation, wrapped: unknown): PrepareStep {
-  let given: AiSdkWire = [];
-  let sent: AiSdkWire = [];
-  return async ({ model, messages, steps }) => {
-    if (model === wrapped) return undefined;
-    const newest = steps.at(-1);
-    if (newest !== undefined) conversation.recordAnswer(answerFacts(newest));
-    given = wholeOf(messages as unknown as AiSdkWire);
-    const management = assumeManagement(model, given, asObject(newest).providerMetadata);
-    const { wire, action } = await conversation.prepare(given, { management });
-    if (action.type === "give-up") throw new GiveUpError(action);
-    sent = wire;
-    return { messages: wire as unknown as ModelMessage[] };
-  };
-
-  /** AI SDK 7 continues with the messages that a step was given: the original ones are put back in their place. */
-  function wholeOf(messages: AiSdkWire): AiSdkWire {
-    const isContinued =
-      sent.length > 0 && sent !== given && sent.every((message, index) => messages[index] === message);
-    return isContinued ? [...given, ...messages.slice(sent.length)] : messages;
-  }
-}
-
-/** Thrown when a request cannot be made to fit; says what was tried and what to do. `cause` is the provider's first error. */
-export class GiveUpError extends Error {
-  readonly code = "CARRYOVER_GIVE_UP" as const;
-  readonly reason: GiveUpReason;
-
-  constructor({ message, reason, error }: GiveUp) {
-    super(message, { cause: error });
-    this.name = "GiveUpError";
-    this.reason = reason;
-  }
-}
-
 /** What the messages of the AI SDK do not say about an answer: its usage, and why it ended. */
 export type AnswerFacts = Pick<Message, "usage" | "finish">;
 
@@ -243,13 +199,13 @@ export function isEmptyContent(content: unknown): boolean {
 /** True for a part of an answer, whole or streamed, without content. */
 export function isSilent({ type, text, delta, kind }: Readonly<Record<string, unknown>>): boolean {
   // A provider that only compacts answers with nothing else.
-  if (type === "custom" && String(kind).endsWith(".compaction")) return false;
+  if (type === "custom" && asString(kind)?.endsWith(".compaction")) return false;
   if (type === "text" || type === "reasoning") return text === "";
   if (type === "text-delta" || type === "reasoning-delta") return delta === "";
-  return SILENT.has(String(type));
+  return SILENT.has(type);
 }
 
-const SILENT: ReadonlySet<string> = new Set([
+const SILENT: ReadonlySet<unknown> = new Set([
   "stream-start",
   "response-metadata",
   "text-start",
@@ -260,3 +216,56 @@ const SILENT: ReadonlySet<string> = new Set([
   "custom",
   "finish",
 ]);
+
+/** What to persist: either beside all messages, the state, or in place of all messages, those that are left. */
+export interface CompactedConversation {
+  readonly state: SessionState;
+  readonly messages: readonly ModelMessage[];
+  /** Of a conversation that `for` gave. */
+  readonly id?: string;
+}
+
+/** Hands what to persist over to `onCompact`, which may throw or hang, when there is something new. */
+interface HandOver {
+  /** The window was edited. */
+  edited(): void;
+  /** Resolves when it was handed over, or could not be within the limit. */
+  now(): Promise<void>;
+}
+
+/** Nothing to hand over yet. */
+export function createHandOver({ onCompact, changed, clock, onWarning }: HandOverPorts): HandOver {
+  let isEdited = false;
+  return {
+    edited() {
+      isEdited = true;
+    },
+
+    async now() {
+      if (!isEdited || onCompact === undefined) return;
+      isEdited = false;
+      const given = changed();
+      const result = await callWithin({ start: async () => onCompact(given), limitMs: LIMIT_MS, clock });
+      if (result.status === "done") return;
+      // The next request hands over what one that failed did not keep; one that hangs may still keep it.
+      isEdited ||= result.status === "failed";
+      const why = result.status === "failed" ? `threw: ${errorText(result.error)}` : "did not end in time";
+      onWarning("not-persisted", `onCompact ${why}`);
+    },
+  };
+}
+
+interface HandOverPorts {
+  readonly onCompact: ((changed: CompactedConversation) => void | Promise<void>) | undefined;
+  readonly changed: () => CompactedConversation;
+  readonly clock: Clock;
+  readonly onWarning: (code: WarningCode, message: string) => void;
+}
+
+/** How long a request waits for it. */
+const LIMIT_MS = 10_000;
+
+/** The messages as an application keeps them: without the system prompt. */
+export function withoutSystem(wire: AiSdkWire): readonly ModelMessage[] {
+  return wire.filter(({ role }) => role !== "system") as unknown as readonly ModelMessage[];
+}

@@ -1,7 +1,9 @@
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import { asObject, asString } from "../../text/json.ts";
+import type { GiveUp, GiveUpReason } from "../../session/action.ts";
+import { methods, type Rule, show } from "../../text/check.ts";
+import { asObject, asString, omitUndefined } from "../../text/json.ts";
 import { answerFacts } from "./conversation.ts";
 
 /** A language model of the AI SDK, whatever version of the interface it implements. */
@@ -57,6 +59,28 @@ export function likeModel(
   };
 }
 
+/** Stands where no model is asked: the summary is then made without one. */
+export const NO_MODEL: LanguageModelLike = {
+  specificationVersion: "v3",
+  provider: "none",
+  modelId: "none",
+  doGenerate: () => Promise.reject(new Error("There is no model.")),
+  doStream: () => Promise.reject(new Error("There is no model.")),
+};
+
+/** What a language model must be. */
+export const languageModel: Rule = {
+  expects: 'a language model of the AI SDK, such as openai("...") gives, or its name ("provider/model")',
+  find(value, path) {
+    if (typeof value === "string" && value.trim() !== "") return [];
+    const missing = ["doGenerate", "doStream"].filter((name) => methods(name).find(value, []).length > 0);
+    if (missing.length === 0) return [];
+    const name = path.join(".");
+    const what = missing.length === 2 ? `is ${show(value)}` : `has no function ${missing.join()}`;
+    return [{ path, text: `${name} ${what}; give ${languageModel.expects}` }];
+  },
+};
+
 /** A summarizer that asks a model of the AI SDK, without tools; streamed, so that a stalled answer is noticed. */
 export function createModelSummarizer(
   model: LanguageModelLike,
@@ -99,6 +123,18 @@ export function knownLimits(modelId: string): ModelLimits {
   return LIMITS_BY_NAME.find(([pattern]) => pattern.test(name))?.[1] ?? COMMON_LIMITS;
 }
 
+/** The limits that were given, completed by what is known of the model. */
+export function limitsOf(
+  known: ModelLimits,
+  given: Partial<ModelLimits> | undefined,
+): Partial<ModelLimits> & Pick<ModelLimits, "outputTokens"> {
+  const limits = omitUndefined(Object(given) as Partial<ModelLimits>);
+  // Whoever names a window means that one, and not the limit of the input that goes with another.
+  return limits.contextTokens === undefined
+    ? { ...known, ...limits }
+    : { outputTokens: known.outputTokens, ...limits };
+}
+
 const COMMON_LIMITS: ModelLimits = { contextTokens: 128_000, outputTokens: 16_384 };
 
 /** The first that fits counts. Gateways put a provider before the name and write versions with a dot or a dash. */
@@ -111,3 +147,15 @@ const LIMITS_BY_NAME: readonly (readonly [RegExp, ModelLimits])[] = [
   [/grok-[4-9]/, { contextTokens: 256_000, outputTokens: 32_768 }],
   [/gpt-3[.-]5/, { contextTokens: 16_385, outputTokens: 4_096 }],
 ];
+
+/** Thrown when a request cannot be made to fit; says what was tried and what to do. `cause` is the provider's first error. */
+export class GiveUpError extends Error {
+  readonly code = "CARRYOVER_GIVE_UP" as const;
+  readonly reason: GiveUpReason;
+
+  constructor({ message, reason, error }: GiveUp) {
+    super(message, { cause: error });
+    this.name = "GiveUpError";
+    this.reason = reason;
+  }
+}

@@ -15,32 +15,36 @@ export interface RecallInput {
 /** The tool by which the model reads again what left its window. */
 export function createRecallTool(session: Session): Tool<RecallInput, string> {
   const tool = {
-    description: DESCRIPTION,
+    description: RECALL_DESCRIPTION,
     inputSchema: {
       [Symbol.for("vercel.ai.schema")]: true,
       _type: undefined,
-      jsonSchema: INPUT_SCHEMA,
-      validate: (value: unknown) => ({ success: true, value: readInput(value) }),
+      jsonSchema: RECALL_SCHEMA,
+      validate: (value: unknown) => ({ success: true, value: readRecallInput(value) }),
     },
-    async execute(input: RecallInput): Promise<string> {
-      const { handle = "", search, fromLine, toLine } = input;
-      // Models count from 0, too.
-      const range: RecallRange | undefined =
-        fromLine === undefined && toLine === undefined
-          ? undefined
-          : {
-              fromLine: Math.max(1, fromLine ?? 1),
-              ...(toLine !== undefined && { toLine: Math.max(1, toLine) }),
-            };
-      const request = search === undefined ? handle : { search, ...(handle !== "" && { handle }) };
-      return formatRecalled(await session.recall(request, range));
-    },
+    execute: (input: RecallInput) => answerRecall(session, input),
   };
   // A schema of the SDK is marked by a symbol whose type it does not export.
   return tool as unknown as Tool<RecallInput, string>;
 }
 
-const DESCRIPTION =
+/** What the model is told when it asks for something. */
+export async function answerRecall(session: Session, input: RecallInput): Promise<string> {
+  const { handle = "", search, fromLine, toLine } = input;
+  // Models count from 0, too.
+  const range: RecallRange | undefined =
+    fromLine === undefined && toLine === undefined
+      ? undefined
+      : {
+          fromLine: Math.max(1, fromLine ?? 1),
+          ...(toLine !== undefined && { toLine: Math.max(1, toLine) }),
+        };
+  const request = search === undefined ? handle : { search, ...(handle !== "" && { handle }) };
+  return formatRecalled(await session.recall(request, range));
+}
+
+/** What the model is told about the tool. */
+export const RECALL_DESCRIPTION: string =
   "Reads again what was left out of this conversation: the rest of a long tool output, or earlier messages that " +
   "were summed up. Give the handle that a notice names, with lines where you need only a part, or words to " +
   "search for.";
@@ -49,12 +53,13 @@ const DESCRIPTION =
 export function recallToolIn(tools: unknown): string | undefined {
   const declared = Array.isArray(tools) ? tools.map(asObject) : [];
   const own = declared.find(
-    ({ description, inputSchema }) => description === DESCRIPTION || inputSchema === INPUT_SCHEMA,
+    ({ description, inputSchema }) => description === RECALL_DESCRIPTION || inputSchema === RECALL_SCHEMA,
   );
   return asString(own?.name);
 }
 
-const INPUT_SCHEMA = {
+/** What it may be asked. */
+export const RECALL_SCHEMA = {
   type: "object",
   properties: {
     handle: { type: "string", description: "The handle of what to read." },
@@ -69,7 +74,8 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 } as const;
 
-function readInput(value: unknown): RecallInput {
+/** What a model asked, as far as it can be understood. */
+export function readRecallInput(value: unknown): RecallInput {
   const given = asObject(value);
   const handle = asString(given.handle);
   const search = asString(given.search);
@@ -94,6 +100,7 @@ function formatRecalled(recalled: Recalled): string {
     case "matches":
       return recalled.totalPieces === 0 ? NOTHING_FOUND : formatMatches(recalled);
     case "missing":
+    case "failed":
       return recalled.hint;
     default:
       return recalled satisfies never;

@@ -5,7 +5,7 @@ import {
   contentOf,
   nativeOf,
 } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import { asArray, asObject, asString, safeJson } from "../../text/json.ts";
+import { asArray, asObject, asString, safeJson, textOrJson } from "../../text/json.ts";
 import type { ModelCall } from "./language-model.ts";
 
 /**
@@ -118,7 +118,7 @@ function readRequest(prompt: AiSdkWire, tools: ModelCall["tools"]): Seen {
       .some((part) => nativeOf(part) !== undefined),
     userTurns: said.filter(({ role }) => role === "user").length,
     system: system.join("\n"),
-    tools: new Set(asArray(tools).map((tool) => String(asObject(tool).name))),
+    tools: new Set(asArray(tools).map((tool) => textOrJson(asObject(tool).name))),
   };
 }
 
@@ -141,9 +141,9 @@ function keyOf(message: AiSdkMessage): string {
   let hash = hashEnds(message.role);
   for (const part of contentOf(message)) {
     const { type, text, toolName, input, mediaType, filename } = part;
-    if (type === "text") hash = hashEnds(String(text), hash);
-    else if (type === "tool-call") hash = hashEnds(`${String(toolName)} ${safeJson(input)}`, hash);
-    else if (type === "file") hash = hashEnds(`${String(mediaType)} ${String(filename)}`, hash);
+    if (type === "text") hash = hashEnds(textOrJson(text), hash);
+    else if (type === "tool-call") hash = hashEnds(`${textOrJson(toolName)} ${safeJson(input)}`, hash);
+    else if (type === "file") hash = hashEnds(`${textOrJson(mediaType)} ${textOrJson(filename)}`, hash);
   }
   return `${message.role} ${(hash >>> 0).toString(36)}`;
 }

@@ -5,11 +5,10 @@ import {
   type AttemptEnd,
   answerFacts,
   type Conversation,
-  GiveUpError,
   isEmptyContent,
   isSilent,
 } from "./conversation.ts";
-import { type CallableModel, likeModel, type ModelCall } from "./language-model.ts";
+import { type CallableModel, GiveUpError, likeModel, type ModelCall } from "./language-model.ts";
 import { createManagementReader } from "./provider-management.ts";
 
 /** The model with a session in front of it: sends the session's window, and tries again where the session knows how. */

@@ -2,21 +2,48 @@ import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { claudeCode as format } from "../../formats/files/claude-code/claude-code.ts";
-import { asObject, asString } from "../../text/json.ts";
-import { type AgentPlace, type CallingTool, type HookAgent, tailOf } from "../hooks/hook-agent.ts";
-import { readOutput } from "./tool-output.ts";
+import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
+import {
+  type AgentPlace,
+  type CallingTool,
+  type ChildEvent,
+  type ChildProgram,
+  type ChildRights,
+  type HookAgent,
+  type ParentSession,
+  type StartWords,
+  tailOf,
+} from "../hooks/hook-agent.ts";
+import { claudeCodeWords } from "./tool-output.ts";
+
+/** How it runs as the child of a fork: `claude -p --resume`, in the permission mode of the session that asks. */
+const child: ChildProgram = {
+  command: "claude",
+  variable: "CLAUDE_BIN",
+  isProgram: (path) => /claude/i.test(path),
+  ownVariables:
+    /^(?:CLAUDECODE|AI_AGENT|CLAUDE_PROJECT_DIR|CLAUDE_PLUGIN_\w+|CLAUDE_CODE_(?:ENTRYPOINT|SESSION_ID|MESSAGING_\w+|SSE_PORT))$/,
+  sessionFile: ({ id }, place) => join(projectFolder(place), `${id}.jsonl`),
+  textLine: (text) => ({
+    type: "user",
+    uuid: "text",
+    parentUuid: null,
+    timestamp: new Date(0).toISOString(),
+    message: { role: "user", content: text },
+  }),
+  rightsOf,
+  resume: ({ sessionId, rights, maxUSD }) => [
+    ...["-p", "--resume", sessionId, "--output-format", "stream-json", "--verbose"],
+    ...(maxUSD === undefined ? [] : ["--max-budget-usd", maxUSD.toFixed(4)]),
+    ...rights.args,
+  ],
+  readEvent,
+};
 
 /** Claude Code, as measured on 2.1.325. */
 export const claudeCode: HookAgent = {
-  name: "claude-code",
+  ...claudeCodeWords,
   format,
-  readOutput,
-  addContext: (hookEventName, additionalContext) =>
-    JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } }),
-  // What is longer than 10,000 becomes a preview and a file; the limit is for each hook.
-  context: { maxChars: 9_800, hooks: 3 },
-  // Plain text: an answer in JSON is not added.
-  instructSummary: (text) => text,
   addedByAgent:
     /^\s*(?:<(?:command-|local-command-|task-notification|system-reminder|bash-)|Caveat: |\[Request interrupted)/,
   windowOf(lines) {
@@ -41,7 +68,134 @@ export const claudeCode: HookAgent = {
   },
   callingSession,
   outputFolder: (file) => join(dirname(file), basename(file, ".jsonl"), "tool-results"),
+  readLine: hookTextAsMessage,
+  // Only `claude -p` ends with its turn.
+  isAttended: ({ CLAUDE_CODE_ENTRYPOINT }) => CLAUDE_CODE_ENTRYPOINT !== "sdk-cli",
+  child,
 };
+
+/** What a hook of ours has brought of forks is a line of its own, which is no message. */
+function hookTextAsMessage(line: object): object {
+  const { type: kind, attachment } = asObject(line);
+  const { type, content } = asObject(attachment);
+  if (kind !== "attachment" || type !== "hook_additional_context") return line;
+  const text = asArray(content).map(textOrJson).join("\n");
+  if (!text.includes("<fork_result delivery=")) return line;
+  const shown = `<system-reminder>\n${text}\n</system-reminder>`;
+  return { ...line, type: "user", message: { role: "user", content: shown } };
+}
+
+/** In the mode of the parent, with the limits that it was started with; where nobody can be asked, Claude Code refuses. */
+function rightsOf({ mode, startedWith }: ParentSession): ChildRights | string {
+  // The session's file says the mode too, but not whether the session or a sub-agent calls.
+  if (mode === undefined)
+    return "No hook has said who calls and in which permission mode, so that a child might do more than its caller.";
+  const carried = carriedWords(startedWith);
+  if (carried === undefined)
+    return "This system does not tell which limits the session was started with, so that a child might do more than it.";
+  // A mode that came later asks for every permission here, which nobody gives.
+  const childMode = mode in MODES ? mode : "default";
+  return {
+    rank: MODES[childMode] ?? 0,
+    args: ["--permission-mode", childMode, ...carried, "--disallowedTools", ...NOT_FOR_CHILDREN],
+    ...budgetIn(startedWith),
+    label: `permission mode ${childMode}`,
+  };
+}
+
+/** The limit of money that the parent was started with; of several the least. */
+function budgetIn(started: StartWords | undefined): Pick<ChildRights, "maxUSD"> {
+  const { words = [] } = started ?? {};
+  const given = words.flatMap((word, at) => {
+    const [name, value = words[at + 1]] = word.split("=");
+    return name === "--max-budget-usd" ? [Number(value)] : [];
+  });
+  const limits = given.filter((value) => !Number.isNaN(value));
+  return limits.length === 0 ? {} : { maxUSD: Math.min(...limits) };
+}
+
+/** The modes by what they allow. */
+const MODES: Readonly<Record<string, number>> = {
+  plan: 0,
+  dontAsk: 1,
+  default: 1,
+  acceptEdits: 2,
+  auto: 3,
+  bypassPermissions: 4,
+};
+
+/** A fork starts no agents, and nobody answers it. */
+const NOT_FOR_CHILDREN = ["Task", "Agent", "Workflow", "AskUserQuestion"];
+
+/** What the parent was started with that limits a session, or that its work depends on; undefined where it is not known. */
+function carriedWords(started: StartWords | undefined): readonly string[] | undefined {
+  if (started === undefined) return undefined;
+  const { words, isExact } = started;
+  const carried: string[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? "";
+    const [name = "", ...value] = word.split("=");
+    const takes = CARRIED[name];
+    if (takes === undefined) continue;
+    if (!isExact) return undefined;
+    carried.push(word);
+    if (value.length > 0 || takes === "nothing") continue;
+    const most = takes === "one" ? 1 : words.length;
+    for (let taken = 0; taken < most && at + 1 < words.length; taken += 1) {
+      const next = words[at + 1] ?? "";
+      if (next.startsWith("-") && takes === "many") break;
+      carried.push(next);
+      at += 1;
+    }
+  }
+  return carried;
+}
+
+const CARRIED: Readonly<Record<string, "nothing" | "one" | "many">> = {
+  "--add-dir": "many",
+  "--agent": "one",
+  "--agents": "one",
+  "--allowedTools": "many",
+  "--allowed-tools": "many",
+  "--append-system-prompt": "one",
+  "--bare": "nothing",
+  "--betas": "many",
+  "--disable-slash-commands": "nothing",
+  "--disallowedTools": "many",
+  "--disallowed-tools": "many",
+  "--effort": "one",
+  "--fallback-model": "one",
+  "--mcp-config": "many",
+  "--model": "one",
+  "--plugin-dir": "one",
+  "--restricted": "nothing",
+  "--safe-mode": "nothing",
+  "--setting-sources": "one",
+  "--settings": "one",
+  "--strict-mcp-config": "nothing",
+  "--system-prompt": "one",
+  "--tools": "many",
+};
+
+function readEvent({ type, message, ...more }: UnknownObject): readonly ChildEvent[] {
+  if (type === "assistant")
+    return asArray(asObject(message).content)
+      .map(asObject)
+      .filter((block) => block.type === "tool_use")
+      .map(({ id, name, input }) => ({
+        type: "call",
+        callId: textOrJson(id),
+        tool: textOrJson(name),
+        input,
+      }));
+  if (type !== "result") return [];
+  const usage = Object.values(asObject(more.usage)).filter((value) => typeof value === "number");
+  const tokens = usage.reduce((sum, value) => sum + value, 0);
+  const spent: ChildEvent = { type: "spent", costUSD: asNumber(more.total_cost_usd) ?? 0, tokens };
+  if (more.is_error !== true) return [spent];
+  const said = asString(more.result) ?? asArray(more.errors).map(textOrJson).join("; ");
+  return [spent, { type: "failed", message: said || textOrJson(more.subtype) }];
+}
 
 function projectFolder({ directory, env }: AgentPlace): string {
   const home = env.CLAUDE_CONFIG_DIR || join(env.HOME || homedir(), ".claude");
@@ -62,7 +216,7 @@ async function callingSession({ meta }: CallingTool, place: AgentPlace): Promise
   if (callId === undefined) return started;
   const folder = projectFolder(place);
   for (const name of (await newestFiles(folder)).slice(0, MAX_LOOKED_AT))
-    if ((await tailOf(join(folder, name), TAIL_BYTES)).includes(callId)) return basename(name, ".jsonl");
+    if (tailOf(join(folder, name), TAIL_BYTES).includes(callId)) return basename(name, ".jsonl");
   return started;
 }
 

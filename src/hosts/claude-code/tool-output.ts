@@ -1,7 +1,20 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs";
+import { promisify } from "node:util";
 import type { WholeOutput } from "../../plugin/host/agent-host.ts";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
-import type { HookOutput } from "../hooks/hook-agent.ts";
+import type { HookOutput, HookWords } from "../hooks/hook-agent.ts";
+
+/** What Claude Code takes for an answer, as measured on 2.1.325. */
+export const claudeCodeWords: HookWords = {
+  name: "claude-code",
+  readOutput,
+  addContext: (hookEventName, additionalContext) =>
+    JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } }),
+  // What is longer than 10,000 becomes a preview and a file; the limit is for each hook.
+  context: { maxChars: 9_800, hooks: 3 },
+  // Plain text: an answer in JSON is not added.
+  instructSummary: (text) => text,
+};
 
 /**
  * An output is replaced by one of its tool's own shape; another is ignored. Files that were read are left alone: the agent
@@ -39,7 +52,7 @@ function shellOutput(response: UnknownObject, call: NamedCall): HookOutput | und
   const preview = previewOf(stdout, { path, bytes: asNumber(persistedOutputSize) ?? stdout.length });
   // It may be cut a little earlier than we know.
   const shown = preview.slice(0, -PREVIEW_MARGIN_CHARS);
-  return { ...call, text: shown, whole: () => readWhole(path), noticeChars: 0, replace };
+  return { ...call, text: shown, whole: () => readWhole(path), path, noticeChars: 0, replace };
 }
 
 /** What the model is shown of an output in a file. */
@@ -58,9 +71,9 @@ const PREVIEW_CHARS = 2_000;
 const PREVIEW_MARGIN_CHARS = 64;
 
 async function readWhole(path: string): Promise<WholeOutput> {
-  const { size } = await stat(path);
+  const { size } = await promisify(stat)(path);
   if (size > MAX_READ_BYTES) throw new Error(`${size} bytes are too many to be read between two steps`);
-  return { text: await readFile(path, "utf8"), path };
+  return { text: await promisify(readFile)(path, "utf8"), path };
 }
 
 const MAX_READ_BYTES = 32 * 1024 * 1024;

@@ -2,19 +2,47 @@ import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { codex as format } from "../../formats/files/codex/codex.ts";
-import { asObject, asString } from "../../text/json.ts";
-import type { AgentPlace, HookAgent } from "../hooks/hook-agent.ts";
-import { readOutput } from "./tool-output.ts";
+import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
+import type {
+  AgentPlace,
+  ChildEvent,
+  ChildProgram,
+  ChildRights,
+  HookAgent,
+  ParentSession,
+  StartWords,
+} from "../hooks/hook-agent.ts";
+import { codexWords } from "./tool-output.ts";
 
-/** Codex, as measured on 0.166.0. It takes no text for its request for a summary. */
+/** How it runs as the child of a fork: `codex exec resume`, in the sandbox of the session that asks. */
+const child: ChildProgram = {
+  command: "codex",
+  variable: "CODEX_BIN",
+  isProgram: (path) => /codex/i.test(path),
+  ownVariables: /^CODEX_(?:THREAD_ID|SANDBOX\w*|CI|INTERNAL_\w+)$/,
+  sessionFile({ id, atMs }, place) {
+    const time = new Date(atMs).toISOString().slice(0, 19);
+    const name = `rollout-${time.replaceAll(":", "-")}-${id}.jsonl`;
+    return join(sessionsFolder(place), ...time.slice(0, 10).split("-"), name);
+  },
+  textLine: (text) => ({
+    timestamp: new Date(0).toISOString(),
+    type: "response_item",
+    payload: { type: "message", role: "user", content: [{ type: "input_text", text }] },
+  }),
+  rightsOf,
+  // It knows no prices, and so no budget.
+  resume: ({ sessionId, rights }) => [
+    ...rights.args,
+    ...["exec", "resume", sessionId, "--skip-git-repo-check", "--json", "-"],
+  ],
+  readEvent,
+};
+
+/** Codex, as measured on 0.166.0. */
 export const codex: HookAgent = {
-  name: "codex",
+  ...codexWords,
   format,
-  readOutput,
-  addContext: (hookEventName, additionalContext) =>
-    JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } }),
-  // The hook asks for room by `additionalContextLimit`, in tokens.
-  context: { maxChars: 28_000, hooks: 1 },
   addedByAgent:
     /^\s*(?:# AGENTS\.md instructions|<(?:environment_context|user_instructions|turn_aborted|skill|user_shell_command|subagent_notification|recommended_plugins)\b)/,
   windowOf(lines) {
@@ -26,11 +54,143 @@ export const codex: HookAgent = {
     const turn = asObject(meta["x-codex-turn-metadata"]);
     return asString(turn.session_id) ?? asString(meta.sessionId) ?? asString(meta.threadId);
   },
+  turnEnds,
+  isAttended: (_env, started) => started?.words.some((word) => word === "exec" || word === "e") !== true,
+  child,
 };
+
+/** The last answer before each end of a turn. */
+function turnEnds(lines: readonly unknown[]): ReadonlySet<string> {
+  const ends = new Set<string>();
+  let last: string | undefined;
+  for (const line of lines) {
+    const { type, payload } = asObject(line);
+    const item = asObject(payload);
+    if (type === "response_item" && item.type === "message" && item.role === "assistant")
+      last = asString(item.id);
+    else if (type === "event_msg" && item.type === "task_started") last = undefined;
+    else if (type === "event_msg" && item.type === "task_complete" && last !== undefined) ends.add(last);
+  }
+  return ends;
+}
+
+/**
+ * In the sandbox of the parent's newest turn, and nobody is asked. A parent that must ask for each command has a child that
+ * only reads; one that asks outside of any sandbox, a child in that of the workspace.
+ */
+function rightsOf({ lines, startedWith }: ParentSession): ChildRights | string {
+  const turn = asObject(asObject(lines.findLast((line) => asObject(line).type === "turn_context")).payload);
+  const policy = asObject(turn.sandbox_policy);
+  const carried = carriedWords(startedWith);
+  if (policy.type === undefined || carried === undefined)
+    return "The sandbox of this session is not known, so that a child might do more than it.";
+  if (!isPlainProfile(turn.permission_profile))
+    return "This session has rules for files of its own, which cannot be handed to a child.";
+  const mode = childSandbox(asString(policy.type), turn.approval_policy);
+  const settings = [
+    `sandbox_mode="${mode}"`,
+    'approval_policy="never"',
+    "features.multi_agent=false",
+    ...(mode === "workspace-write" ? workspaceSettings(policy) : []),
+    ...(asString(turn.model) === undefined ? [] : [`model=${JSON.stringify(turn.model)}`]),
+    ...(asString(turn.effort) === undefined ? [] : [`model_reasoning_effort=${JSON.stringify(turn.effort)}`]),
+  ];
+  const args = [...carried, ...settings.flatMap((setting) => ["-c", setting])];
+  return { rank: SANDBOXES.indexOf(mode), args, label: `sandbox ${mode}` };
+}
+
+const SANDBOXES = ["read-only", "workspace-write", "danger-full-access"] as const;
+
+function childSandbox(sandbox: string | undefined, approval: unknown): (typeof SANDBOXES)[number] {
+  const isAsked = approval !== "never" && approval !== "on-request" && approval !== "on-failure";
+  if (isAsked) return "read-only";
+  if (sandbox === "danger-full-access") return approval === "never" ? sandbox : "workspace-write";
+  return sandbox === "workspace-write" ? sandbox : "read-only";
+}
+
+function workspaceSettings(policy: UnknownObject): readonly string[] {
+  // Of a parent without a sandbox its child gets the plain one of the workspace.
+  const roots = asArray(policy.writable_roots).flatMap((root) => asString(root) ?? []);
+  return [
+    `sandbox_workspace_write.network_access=${policy.network_access === true}`,
+    `sandbox_workspace_write.writable_roots=${JSON.stringify(roots)}`,
+    `sandbox_workspace_write.exclude_tmpdir_env_var=${policy.exclude_tmpdir_env_var === true}`,
+    `sandbox_workspace_write.exclude_slash_tmp=${policy.exclude_slash_tmp === true}`,
+  ];
+}
+
+/** Whether a sandbox mode says all of a profile: everything may be read, and nothing is denied. */
+function isPlainProfile(profile: unknown): boolean {
+  const { type, file_system: files } = asObject(profile);
+  if (profile === undefined || type === "disabled") return true;
+  if (type !== "managed") return false;
+  const entries = asArray(asObject(files).entries).map(asObject);
+  const isReadable = entries.some(
+    ({ path, access }) => asObject(asObject(path).value).kind === "root" && access !== "none",
+  );
+  return isReadable && entries.every(({ access }) => access === "read" || access === "write");
+}
+
+/** What the parent was started with that its settings depend on; undefined where it is not known. */
+function carriedWords(started: StartWords | undefined): readonly string[] | undefined {
+  if (started === undefined) return undefined;
+  const { words, isExact } = started;
+  const carried: string[] = [];
+  for (const [at, word] of words.entries()) {
+    const [name = "", ...value] = word.split("=");
+    const takes = CARRIED[name];
+    if (takes === undefined) continue;
+    if (!isExact) return undefined;
+    carried.push(word, ...(takes === "one" && value.length === 0 ? [words[at + 1] ?? ""] : []));
+  }
+  return carried;
+}
+
+const CARRIED: Readonly<Record<string, "nothing" | "one">> = {
+  "-c": "one",
+  "--config": "one",
+  "--disable": "one",
+  "--enable": "one",
+  "--local-provider": "one",
+  "--oss": "nothing",
+  "-p": "one",
+  "--profile": "one",
+  "--strict-config": "nothing",
+};
+
+function readEvent({ type, item, usage, error }: UnknownObject): readonly ChildEvent[] {
+  switch (type) {
+    case "item.started": {
+      const { id, type: kind, ...input } = asObject(item);
+      return typeof kind === "string" && CALLS.has(kind)
+        ? [{ type: "call", callId: textOrJson(id), tool: kind, input }]
+        : [];
+    }
+    case "turn.completed": {
+      const { input_tokens, output_tokens } = asObject(usage);
+      return [{ type: "spent", tokens: (asNumber(input_tokens) ?? 0) + (asNumber(output_tokens) ?? 0) }];
+    }
+    case "turn.failed":
+      return [{ type: "failed", message: asString(asObject(error).message) ?? "the turn failed" }];
+    default:
+      return [];
+  }
+}
+
+const CALLS: ReadonlySet<string> = new Set([
+  "command_execution",
+  "file_change",
+  "mcp_tool_call",
+  "web_search",
+]);
+
+function sessionsFolder({ env }: Pick<AgentPlace, "env">): string {
+  return join(env.CODEX_HOME || join(env.HOME || homedir(), ".codex"), "sessions");
+}
 
 /** Rollouts lie in folders by day, and their names begin with the time: without an id the newest is found. */
 async function findSession(sessionId: string | undefined, { env }: AgentPlace): Promise<string | undefined> {
-  const root = join(env.CODEX_HOME || join(env.HOME || homedir(), ".codex"), "sessions");
+  const root = sessionsFolder({ env });
   const end = sessionId === undefined ? ".jsonl" : `-${sessionId}.jsonl`;
   const look = async (folder: string, depth: number): Promise<string | undefined> => {
     const names = (await readdir(folder).catch(() => [])).sort().reverse();

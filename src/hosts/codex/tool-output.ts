@@ -1,6 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
-import { type HookOutput, tailOf } from "../hooks/hook-agent.ts";
+import { type HookOutput, type HookWords, tailOf } from "../hooks/hook-agent.ts";
+
+/** What Codex takes for an answer, as measured on 0.166.0; it takes no text for its request for a summary. */
+export const codexWords: HookWords = {
+  name: "codex",
+  readOutput,
+  addContext: (hookEventName, additionalContext) =>
+    JSON.stringify({ hookSpecificOutput: { hookEventName, additionalContext } }),
+  // The hook asks for room by `additionalContextLimit`, in tokens.
+  context: { maxChars: 28_000, hooks: 1 },
+};
 
 /**
  * An output is replaced by a text, of whatever shape it was. What the hook is given of a command lacks its exit code, which the
@@ -52,7 +62,7 @@ const SHOWN_CHARS = 40_000;
 async function findExitCode(path: string | undefined, callId: string): Promise<number | undefined> {
   for (let tries = 0; path !== undefined && tries < MAX_TRIES; tries += 1) {
     if (tries > 0) await sleep(PAUSE_MS);
-    const lines = (await tailOf(path, TAIL_BYTES)).split("\n").toReversed();
+    const lines = tailOf(path, TAIL_BYTES).split("\n").toReversed();
     const found = lines.find(
       (line) => line.includes('"CommandExecution"') && line.includes(`"id":"${callId}"`),
     );

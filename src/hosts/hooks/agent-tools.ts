@@ -1,57 +1,211 @@
-import { createPluginContext } from "../../plugin/context/context.ts";
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { currentRun, isLive } from "../../fork/life/record.ts";
+import { readForkRecord } from "../../fork/life/stored-record.ts";
+import { createPluginContext, type Feature, type PluginContext } from "../../plugin/context/context.ts";
+import { createDeliveryFeature } from "../../plugin/delivery/delivery.ts";
 import { createForkLinks } from "../../plugin/forks/child.ts";
-import type { AgentHost, RunningTool } from "../../plugin/host/agent-host.ts";
+import { createChildEventsFeature, createChildGuards } from "../../plugin/forks/children.ts";
+import { createForkAdoption, createForkClockFeature, isUnfinished } from "../../plugin/forks/clock.ts";
+import { createForks, type ForkSetup } from "../../plugin/forks/forks.ts";
+import type { AgentHost, AgentPlugin, ModelTool, RunningTool } from "../../plugin/host/agent-host.ts";
+import type { ModelFacts, StartAnswer } from "../../plugin/host/host-parts.ts";
+import { combineFeatures } from "../../plugin/plugin.ts";
 import { createViewCapture } from "../../plugin/stores/views.ts";
+import { createForkCancelTool, createForkResultTool, createForkTool } from "../../plugin/tools/fork-tools.ts";
 import { createRecallTool } from "../../plugin/tools/tools.ts";
+import { createModelWindows } from "../../plugin/window/prune.ts";
 import { asString } from "../../text/json.ts";
-import { createFileHost, withAgentsFiles } from "./file-host.ts";
-import type { AgentPlace, HookAgent } from "./hook-agent.ts";
-import { readHookOptions } from "./hook-options.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import { CHILD_VARIABLE, startWords } from "./child-process.ts";
+import { createFileHost, type FileHost, withAgentsFiles } from "./file-host.ts";
+import { type AgentPlace, type HookAgent, takeMode, unmarkWaiting, waitingForks } from "./hook-agent.ts";
+import { type HookSession, readHookOptions } from "./hook-session.ts";
 import type { McpServer } from "./serve-mcp.ts";
 
 /**
  * The tools of ours in an agent of hooks. `recall` finds what we bounded, what the agent keeps in files of its own, and what
- * a compaction took out of the window, which is still in the session's file.
+ * a compaction took out of the window, which is still in the session's file. `fork` starts a child in the agent's own program
+ * and may do so within what the session that calls it may do; a child has only `recall`.
  */
-export async function createAgentTools(agent: HookAgent, setup: AgentToolsSetup): Promise<McpServer> {
+export async function createAgentTools(agent: HookAgent, setup: AgentToolsSetup): Promise<AgentTools> {
   const { env, directory, log, version } = setup;
   const { options, problem } = await readHookOptions(env);
   if (problem !== undefined) log("error", problem);
-  const host = createFileHost(agent, setup);
-  const capture = createViewCapture();
+  const started = startWords(agent);
+  const attendance = agent.isAttended(env, started) ? "attended" : "headless";
+  const host = createFileHost(agent, { ...setup, attendance });
   let callingFile: string | undefined;
   const base = createPluginContext({ host, options, env });
   const outputFolder = async (): Promise<string | undefined> =>
     callingFile === undefined ? undefined : agent.outputFolder?.(callingFile);
   const context = { ...base, spills: withAgentsFiles(base.spills, outputFolder) };
-  const recall = createRecallTool({
-    context,
-    forks: { capture, links: createForkLinks(host), views: base.stores.views },
-  });
+  const parts = createForkParts(context);
+  const { forks } = parts;
+  const recall = createRecallTool(parts);
+  const isChild = (env[CHILD_VARIABLE] ?? "") !== "";
+  const runs = isChild || problem !== undefined ? undefined : runForks(host, parts);
+
+  /** Whether the call may start a child, and from now on what that may do. */
+  async function mayStart(sessionId: string, callId: string): Promise<StartAnswer> {
+    const stored = await host.sessions.read(sessionId);
+    const lines = stored.status === "ok" ? stored.value.messages : [];
+    const rights = agent.child.rightsOf({ lines, startedWith: started, mode: takeMode(env, callId) });
+    if (typeof rights === "string") return { status: "refused", reason: rights };
+    host.childProcesses.setRights(sessionId, rights);
+    return { status: "allowed" };
+  }
+
   return {
     name: "carryover",
     version,
-    tools: { recall },
+    tools: { recall, ...runs?.tools },
+    readOnly: ["recall", "fork_result"],
     async running(meta, signal): Promise<RunningTool> {
       const sessionId = (await agent.callingSession({ meta }, { directory, env })) ?? "unknown";
+      const callId = asString(meta.callId) ?? asString(meta["claudecode/toolUseId"]) ?? "";
       callingFile = await agent.findSession(sessionId, { directory, env });
       const stored = await host.sessions.read(sessionId);
       const lines = stored.status === "ok" ? stored.value.messages : [];
       // What the model sees now is not out of its sight.
-      capture.see({ sessionId, messages: agent.windowOf(lines) as typeof lines }, context.now());
+      forks.capture.see({ sessionId, messages: agent.windowOf(lines) as typeof lines }, context.now());
+      await runs?.takeRoot(sessionId);
       return {
         sessionId,
-        callId: asString(meta.callId) ?? asString(meta["claudecode/toolUseId"]) ?? "",
+        callId,
         agent: agent.name,
         signal,
-        mayStart: async () => ({ status: "refused", reason: "this agent starts no sub-agents for us" }),
+        model: modelOf(agent, host.format.decode(lines)),
+        mayStart: () => mayStart(sessionId, callId),
         setTitle: () => {},
       };
     },
+    async settled() {
+      while (forks.keeper.all().some((record) => isLive(currentRun(record)))) await sleep(SETTLE_LOOK_MS);
+    },
+    async dispose() {
+      host.childProcesses.endAll();
+      await runs?.dispose();
+    },
   };
+}
+
+const SETTLE_LOOK_MS = 200;
+
+export interface AgentTools extends McpServer {
+  /** Resolves once no fork runs any more. */
+  settled(): Promise<void>;
+  /** Ends the children and says in their records that they were left. */
+  dispose(): Promise<void>;
 }
 
 interface AgentToolsSetup extends AgentPlace {
   readonly log: AgentHost["log"];
   readonly version: string;
+}
+
+/** What tools and hooks need for forks. */
+export function createForkParts(context: PluginContext): ForkSetup {
+  const forks = createForks({
+    context,
+    capture: createViewCapture(),
+    views: context.stores.views,
+    links: createForkLinks(context.host),
+    windows: createModelWindows(context.options),
+  });
+  return { context, forks };
+}
+
+/** Takes the results that wait for a session; a fork whose result it has got needs no hook any more. */
+async function takeResults(
+  context: PluginContext,
+  { sessionId, take }: TakenBy,
+): Promise<string | undefined> {
+  const setup = createForkParts(context);
+  const marked = waitingForks(context.env, sessionId);
+  await createForkAdoption(setup).takeRoot(await context.tree.rootOf(sessionId));
+  const text = await take(createDeliveryFeature(setup));
+  for (const forkId of marked) {
+    const found = await setup.forks.store.get(forkId);
+    const record = found.status === "found" ? readForkRecord(found.value) : undefined;
+    if (found.status === "missing" || (record !== undefined && !isUnfinished(record)))
+      unmarkWaiting(context.env, sessionId, forkId);
+  }
+  return text;
+}
+
+interface TakenBy {
+  readonly sessionId: string;
+  readonly take: (delivery: Feature) => Promise<string | undefined>;
+}
+
+/** The results of forks that wait for the session of a hook, as its answer. */
+export async function deliverResults(session: HookSession): Promise<string | undefined> {
+  const { agent, payload, sessionId } = session;
+  const isPrompt = payload.hook_event_name === "UserPromptSubmit";
+  const messageId = asString(payload.prompt_id) ?? asString(payload.turn_id) ?? randomUUID();
+  const finished = {
+    sessionId,
+    callId: asString(payload.tool_use_id) ?? "",
+    tool: asString(payload.tool_name) ?? "",
+    text: "",
+    whole: async () => ({ text: "" }),
+  };
+  const take = async (delivery: Feature): Promise<string | undefined> => {
+    if (isPrompt) return delivery.onUserMessage?.({ sessionId, messageId, from: "user" });
+    return (await delivery.afterTool?.(finished))?.text.trim();
+  };
+  const text = await takeResults(await openContext(session), { sessionId, take });
+  return text === undefined ? undefined : agent.addContext(asString(payload.hook_event_name) ?? "", text);
+}
+
+/** The whole plugin in the session of a hook. */
+export async function openContext(session: Omit<HookSession, "loadContext">): Promise<PluginContext> {
+  const { loadAgent, options, env, log, directory, sessionId, file } = session;
+  const host = createFileHost(await loadAgent(), {
+    directory,
+    env,
+    log,
+    findFile: async (id) => (id === sessionId ? file : undefined),
+  });
+  return createPluginContext({ host, options, env, usedBy: "hook" });
+}
+
+interface ForkRuns extends Pick<AgentPlugin, "dispose"> {
+  readonly tools: Readonly<Record<string, ModelTool>>;
+  /** Takes back the forks of a session whose results a hook has delivered since. */
+  takeRoot(sessionId: string): Promise<void>;
+}
+
+/** Follows the lives of the forks that are started here, and of those that programs which are gone have left. */
+function runForks(host: FileHost, setup: ForkSetup): ForkRuns {
+  const plugin = combineFeatures(
+    [
+      createChildGuards(setup),
+      createChildEventsFeature(setup),
+      createForkClockFeature(setup),
+      createDeliveryFeature(setup),
+    ],
+    ({ feature, handler, cause }) =>
+      host.log("error", `${feature}: ${handler} failed`, { cause: String(cause) }),
+  );
+  host.childProcesses.listen(plugin);
+  const adoption = createForkAdoption(setup);
+  void plugin.onSignal({ type: "ready" });
+  return {
+    tools: {
+      fork: createForkTool(setup),
+      fork_result: createForkResultTool(setup),
+      fork_cancel: createForkCancelTool(setup),
+    },
+    takeRoot: async (sessionId) => adoption.takeRoot(await setup.context.tree.rootOf(sessionId)),
+    dispose: plugin.dispose,
+  };
+}
+
+/** The model of the newest answer. What an agent's usual model takes is half a window at least. */
+function modelOf({ name }: HookAgent, transcript: Transcript): ModelFacts {
+  const { model } =
+    transcript.findLast(({ role, model }) => role === "assistant" && model !== undefined) ?? {};
+  return model ?? { provider: name, id: "default" };
 }

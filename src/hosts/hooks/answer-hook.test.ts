@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { codex } from "../codex/codex.ts";
 import { createAgentTools } from "./agent-tools.ts";
 import { answerHook } from "./answer-hook.ts";
 import type { HookAgent } from "./hook-agent.ts";
-import { reportOf } from "./report.ts";
+import { reportOf, statusOf } from "./report.ts";
 
 const SESSION = "00000001-aaaa-4bbb-8ccc-dddddddddddd";
 let home: string;
@@ -31,7 +31,7 @@ const answer = (
 ) =>
   answerHook(
     { session_id: SESSION, transcript_path: file, cwd: "/project", ...payload },
-    { agent, part, env: env(), log },
+    { agent, loadAgent: async () => agent, part, env: env(), log },
   );
 
 const afterBash = (stdout: string) => ({
@@ -90,6 +90,19 @@ describe("a finished output", () => {
     expect(await recallIn({ handle, range: "2500-2501" })).toContain("line 2500\nline 2501");
   });
 
+  it("is told of in the report and in one line for the screen", async () => {
+    writeSession(typed("Go"));
+    expect(await statusOf(SESSION, env())).toBe("carryover: nothing to do yet");
+    await answer(afterBash(numbers(5_000)));
+    await expect
+      .poll(() => statusOf(SESSION, env()))
+      .toMatch(/^carryover: 1 output bounded · [\d.]+ KB kept out$/);
+    const question = { what: "context", sessionId: SESSION, directory: "/project", env: env() };
+    expect(await reportOf(claudeCode, question)).toMatch(
+      /bounded +1 output[\s\S]*\nkept out +.*about [\d,]+ tokens/,
+    );
+  });
+
   it("that is short gets no answer, nor one of our own tools", async () => {
     expect(await answer(afterBash("short"))).toBeUndefined();
     const own = {
@@ -103,7 +116,9 @@ describe("a finished output", () => {
     mkdirSync(join(home, ".local", "share"), { recursive: true });
     writeFileSync(join(home, ".local", "share", "carryover"), "no folder");
     expect(await answer(afterBash(numbers(5_000)))).toBeUndefined();
-    expect(said.filter((line) => /cannot be kept/.test(line))).toHaveLength(1);
+    await expect
+      .poll(() => said.filter((line) => /cannot be kept/.test(line)), { timeout: 20_000 })
+      .toHaveLength(1);
   });
 
   it("stays where the options are wrong", async () => {
@@ -131,7 +146,9 @@ describe("a compaction", () => {
       trigger: "manual",
       custom_instructions: null,
     });
-    expect(text).toMatch(/^The user's own messages/);
+    // Claude Code shows it to people.
+    expect(text?.length).toBeLessThan(240);
+    expect(text).toMatch(/^Do not copy the user's messages.*Carryover puts them back/);
     const question = { what: "context", sessionId: SESSION, directory: "/project", env: env() };
     await expect.poll(() => reportOf(claudeCode, question)).toMatch(/compactions +1[\s\S]*shadow: .*spill/);
   });
@@ -167,6 +184,110 @@ describe("a compaction", () => {
     expect(parts.join("")).toContain("Request 29:");
   });
 
+  it("that nothing was prepared for is read by the first of several hooks alone", async () => {
+    const pins = { pin: Array.from({ length: 9 }, (_, at) => `Rule ${at}: ${"word ".repeat(400)}`) };
+    mkdirSync(join(home, ".config", "carryover"), { recursive: true });
+    writeFileSync(join(home, ".config", "carryover", "options.json"), JSON.stringify(pins));
+    writeSession(...TALK, BOUNDARY, SUMMARY);
+    const compacted = { hook_event_name: "SessionStart", source: "compact" };
+    expect(await answer(compacted)).toContain("Rule 0");
+    writeFileSync(file, " ".repeat(statSync(file).size));
+    expect(await answer(compacted, { part: 2 })).toContain("Rule 5");
+  });
+
+  describe("that was prepared for", () => {
+    const putBack = async () => {
+      const text = await answer({ hook_event_name: "SessionStart", source: "compact" });
+      return text === undefined ? "" : JSON.parse(text).hookSpecificOutput.additionalContext;
+    };
+    /** The agent's own summary, behind a session that can no longer be read. */
+    const sumUp = (...kept: readonly object[]): void => {
+      const { size } = statSync(file);
+      const lines = [BOUNDARY, SUMMARY, ...kept].map((line, at) =>
+        JSON.stringify({
+          parentUuid: at === 0 ? null : `n${at - 1}`,
+          uuid: `n${at}`,
+          timestamp: "2026-01-01",
+          ...line,
+        }),
+      );
+      writeFileSync(file, `${" ".repeat(size - 1)}\n${lines.join("\n")}\n`);
+    };
+    beforeEach(async () => {
+      writeSession(...TALK, typed("And fast"));
+      await answer({ hook_event_name: "PreCompact", trigger: "auto" });
+    });
+
+    it("gets back what was worked out meanwhile", async () => {
+      sumUp();
+      expect(await putBack()).toMatch(/And fast[\s\S]*Make the parser strict[\s\S]*src\/a\.ts/);
+    });
+
+    it("gets back no words that the agent still sends, pins or not", async () => {
+      sumUp(typed("Make the parser strict #pin"), typed("And fast"));
+      const text = await putBack();
+      expect(text).toContain("Files changed: /project/src/a.ts");
+      expect(text).not.toMatch(/And fast|Make the parser strict/);
+    });
+
+    it("is worked out anew where the agent sends some of them", async () => {
+      sumUp(typed("And fast"));
+      expect(await putBack()).toBe("");
+      writeSession(...TALK, typed("And fast"), BOUNDARY, SUMMARY, typed("And fast"));
+      expect(await putBack()).toContain("Make the parser strict");
+    });
+
+    it("is left to another process where there is one", async () => {
+      const left: object[] = [];
+      const leaveToAnother = async (payload: object): Promise<void> => void left.push(payload);
+      const loadAgent = async () => claudeCode;
+      const moment = { agent: claudeCode, loadAgent, part: 1, env: env(), log, leaveToAnother };
+      const payload = { session_id: SESSION, transcript_path: file, cwd: "/project" };
+      expect(await answerHook({ ...payload, hook_event_name: "PreCompact" }, moment)).toMatch(/^Do not/);
+      expect(left).toMatchObject([{ hook_event_name: "DuringCompact", session_bytes: statSync(file).size }]);
+      await answerHook(left[0] as Record<string, unknown>, moment);
+      sumUp();
+      expect(await putBack()).toContain("And fast");
+    });
+  });
+
+  it("gets back neither our own reports and calls nor what the agent says of itself", async () => {
+    const hash = "0123456789abcdef".repeat(4);
+    const report = { ...typed(`window 9 tokens\nbounded src/report.ts ${hash}`), isMeta: true };
+    const recalled = used("t3", "mcp__plugin_carryover_carryover__recall", { handle: hash });
+    writeSession(...TALK, report, recalled, result("t3", "see /srv/recalled.yml"), BOUNDARY, SUMMARY);
+    const text = (await answer({ hook_event_name: "SessionStart", source: "compact" })) ?? "";
+    expect(text).toContain("Make the parser strict");
+    expect(text).not.toMatch(/0123456789|report\.ts|recalled\.yml|Nothing is lost/);
+  });
+
+  it("in Codex gets back pins once, and nothing of its surroundings", async () => {
+    const item = (role: string, text: string) => ({
+      timestamp: "2026-11-16T10:00:00Z",
+      type: "response_item",
+      payload: { type: "message", role, content: [{ type: "input_text", text }] },
+    });
+    const call = { type: "function_call", call_id: "c1", name: "exec_command", arguments: '{"cmd":"make"}' };
+    const output = { type: "function_call_output", call_id: "c1", output: "Error: E77 in /srv/app.yml" };
+    const around =
+      "<environment_context>\n<workspace_roots>/project/deep</workspace_roots>\n</environment_context>";
+    const words = "Keep the API of parse stable #pin";
+    const history = [item("user", words).payload, item("user", "A summary.").payload];
+    const lines = [
+      { type: "session_meta", payload: { id: SESSION, cwd: "/project" } },
+      item("user", around),
+      item("user", words),
+      { type: "response_item", payload: call },
+      { type: "response_item", payload: output },
+      { type: "compacted", payload: { message: "A summary.", replacement_history: history } },
+    ];
+    writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+    const text = await answer({ hook_event_name: "SessionStart", source: "compact" }, { agent: codex });
+    expect(text).toContain("Error: E77 in /srv/app.yml");
+    expect(text).toContain("by a handle from above, or by words to search for");
+    expect(text).not.toMatch(/workspace_roots|Keep the API|in brackets/);
+  });
+
   it("takes nothing from recall", async () => {
     writeSession(...TALK, BOUNDARY, SUMMARY);
     expect(await recallIn({ search: "purple elephant" })).toContain("the purple elephant sleeps");
@@ -186,6 +307,21 @@ it("recalls what Claude Code keeps in a file of its own, and nothing outside of 
   expect(await recallIn({ handle: "/x/tool-results/abc.txt" })).toContain("green giraffe");
   expect(await recallIn({ search: "green giraffe" })).toContain("green giraffe");
   expect(await recallIn({ handle: "/x/tool-results/../secret.txt" })).not.toContain("hidden");
+});
+
+it("finds once what Claude Code and we keep both", async () => {
+  const whole = `${numbers(9_000)}\nthe blue whale\n`;
+  const path = join(home, ".claude", "projects", "-project", SESSION, "tool-results", "abc.txt");
+  writeFileSync(path, whole);
+  const { tool_response, ...rest } = afterBash(whole.slice(0, 30_000));
+  const persisted = { ...tool_response, persistedOutputPath: path, persistedOutputSize: whole.length };
+  const shown = JSON.parse((await answer({ ...rest, tool_response: persisted })) ?? "{}").hookSpecificOutput;
+  writeSession(
+    typed("Go"),
+    used("t1", "Bash", { command: "x" }),
+    result("t1", shown.updatedToolOutput.stdout),
+  );
+  expect(await recallIn({ search: "line 4711" })).toMatch(/^1 piece found/);
 });
 
 it("does the same in Codex by a text", async () => {
@@ -208,6 +344,15 @@ it("does the same in Codex by a text", async () => {
   expect(await answer({ hook_event_name: "PreCompact", trigger: "auto" }, { agent: codex })).toBeUndefined();
 });
 
+it("says with a command what is asked for, and nothing with any other prompt", async () => {
+  writeSession(typed("Go"));
+  const asked = (prompt: string) => answer({ hook_event_name: "UserPromptSubmit", prompt });
+  const { hookSpecificOutput } = JSON.parse((await asked("/carryover:context")) ?? "{}");
+  expect(hookSpecificOutput.additionalContext).toMatch(/^\[Report of Carryover\]\nwindow +[\d,]+ tokens/);
+  expect(await asked("/carryover:cost")).toContain("requests");
+  expect(await asked("Say /carryover:cost")).toBeUndefined();
+});
+
 it("reports what the requests of a session used", async () => {
   const usage = {
     input_tokens: 10,
@@ -225,6 +370,6 @@ it("reports what the requests of a session used", async () => {
   writeSession(typed("Go"), { type: "assistant", message });
   const question = { what: "cost", sessionId: "", directory: "/project", env: env() };
   expect(await reportOf(claudeCode, question)).toMatch(
-    /requests +1 \(claude-sonnet-4-5\)\ninput +10 tokens not cached, 100 from the cache/,
+    /requests +1 \(claude-sonnet-4-5\)\ncost +\$0\.0002 [\s\S]*read from the cache: 100 tokens[\s\S]*sent uncached: 10 tokens/,
   );
 });

@@ -1,127 +1,207 @@
-import { createPluginContext, type PluginContext } from "../../plugin/context/context.ts";
-import type { AgentHost } from "../../plugin/host/agent-host.ts";
-import { createBoundToolOutput } from "../../plugin/window/bound-output.ts";
-import {
-  inPieces,
-  type SummedUp,
-  shadowOf,
-  summaryInstructions,
-  textToPutBack,
-} from "../../plugin/window/put-back.ts";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CLEANED_FILE } from "../../plugin/stores/folders.ts";
+import { openSpills } from "../../plugin/stores/open-stores.ts";
+import { type BoundingContext, createBoundToolOutput } from "../../plugin/window/bound-output.ts";
+import { summaryInstructions } from "../../plugin/window/put-back.ts";
 import { asString, type UnknownObject } from "../../text/json.ts";
-import { textOf } from "../../transcript/message.ts";
-import { createFileHost, readLines } from "./file-host.ts";
-import type { HookAgent } from "./hook-agent.ts";
-import { readHookOptions } from "./hook-options.ts";
+import { OWN_TOOL, readLines } from "./file-host.ts";
+import { type HookOutput, REPORT_COMMAND, waitingForks } from "./hook-agent.ts";
+import {
+  foldersOf,
+  type HookMoment,
+  type HookSession,
+  inDatabase,
+  readHookOptions,
+  record,
+  type SummaryNote,
+  sizeOf,
+  textsOf,
+  waitForNote,
+  writeNote,
+} from "./hook-session.ts";
 
 /**
  * What one hook answers, if anything. A finished output is bounded: both ends stay, the whole goes under a handle. Before
  * the agent sums up, its request is told what it need not repeat, and a readable shadow of the window is kept. After it, the
  * user's own words, pins, files and open work are put back, in as many hooks as the agent needs for them.
+ *
+ * An agent waits for each: what needs the whole session or the whole plugin is loaded only then.
  */
 export async function answerHook(payload: UnknownObject, moment: HookMoment): Promise<string | undefined> {
-  const { agent, env, log } = moment;
+  const { env, log } = moment;
   const { options, problem } = await readHookOptions(env);
   if (problem !== undefined) {
     log("error", problem);
     return undefined;
   }
-  const directory = asString(payload.cwd) ?? process.cwd();
-  const file = asString(payload.transcript_path);
-  const host = createFileHost(agent, { directory, env, log, findFile: async () => file });
-  const context = createPluginContext({ host, options, env });
-  const sessionId = asString(payload.session_id) ?? "unknown";
-  const session: HookSession = { ...moment, payload, context, sessionId, file };
+  const told = {
+    ...moment,
+    payload,
+    options,
+    directory: asString(payload.cwd) ?? process.cwd(),
+    sessionId: asString(payload.session_id) ?? "unknown",
+    file: asString(payload.transcript_path),
+  };
+  const session: HookSession = { ...told, loadContext: async () => (await loadForks()).openContext(told) };
+  const isHelped = options.compaction !== "off" && options.profile !== "documented";
   switch (payload.hook_event_name) {
     case "PostToolUse":
-      return boundOutput(session);
+      // An output that is bounded says so alone; results of forks come with the next one.
+      return (await boundOutput(session)) ?? deliverResults(session);
+    case "UserPromptSubmit":
+      return (await askedReport(session)) ?? deliverResults(session);
     case "PreCompact":
-      return beforeSummary(session);
+      return isHelped ? beforeSummary(session) : undefined;
     case "SessionStart":
-      return payload.source === "compact" ? afterSummary(session) : undefined;
+      return isHelped && payload.source === "compact" ? afterSummary(session) : undefined;
+    case DURING_SUMMARY:
+      if (isHelped) await (await loadWhole()).prepareSummary(session);
+      return undefined;
+    case CLEANING:
+      await (await loadWhole()).cleanUp(session);
+      return undefined;
     default:
       return undefined;
   }
 }
 
-export interface HookMoment {
-  readonly agent: HookAgent;
-  /** Which of several hooks of one moment this is, from 1. */
-  readonly part: number;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: AgentHost["log"];
+/** Moments of our own. */
+const DURING_SUMMARY = "DuringCompact";
+const CLEANING = "Cleaning";
+
+const loadWhole = () => import("./whole-session.ts");
+const loadForks = () => import("./agent-tools.ts");
+
+/** Brings the results of forks that wait for this session. */
+async function deliverResults(session: HookSession): Promise<string | undefined> {
+  if (waitingForks(session.env, session.sessionId).length === 0) return undefined;
+  return (await loadForks()).deliverResults(session);
 }
 
-interface HookSession extends HookMoment {
-  readonly payload: UnknownObject;
-  readonly context: PluginContext;
-  readonly sessionId: string;
-  /** The file of the session. */
-  readonly file: string | undefined;
+/** What a command of ours asks for. In its own text the agent would put it back after every compaction. */
+async function askedReport(session: HookSession): Promise<string | undefined> {
+  const { agent, payload, sessionId, directory, env, loadAgent } = session;
+  const [, what] = REPORT_COMMAND.exec(asString(payload.prompt) ?? "") ?? [];
+  if (what === undefined) return undefined;
+  const { reportOf } = await import("./report.ts");
+  const report = await reportOf(await loadAgent(), { what, sessionId, directory, env });
+  const text = `[Report of Carryover]\n${report}`.slice(0, agent.context.maxChars);
+  return agent.addContext("UserPromptSubmit", text);
 }
 
-async function boundOutput({ agent, payload, context, sessionId }: HookSession): Promise<string | undefined> {
+async function boundOutput(session: HookSession): Promise<string | undefined> {
+  const { agent, payload, sessionId } = session;
   const output = agent.readOutput(payload);
   // Our own tools are bounded where they answer.
   if (output === undefined || OWN_TOOL.test(output.tool)) return undefined;
   const { replace, ...finished } = output;
+  const context = inDatabase(session) ? await session.loadContext() : boundingContext(session, output);
   const change = await createBoundToolOutput(context).afterTool?.({ ...finished, sessionId });
-  return change?.type === "replace" ? replace(change.text) : undefined;
+  if (change?.type !== "replace") return undefined;
+  leaveCleaning(session);
+  return replace(change.text);
 }
 
-const OWN_TOOL = /^mcp__(?:plugin_carryover_)?carryover__/;
+/** What bounding needs of the plugin, and nothing else of it. */
+function boundingContext(session: HookSession, { path }: HookOutput): BoundingContext {
+  const { options, leaveToAnother, loadContext, log } = session;
+  return {
+    options,
+    spills: openSpills(foldersOf(session), {
+      // What lies in the agent's own file too need not be waited for until it is on the disk.
+      durable: path === undefined,
+      cleaning: leaveToAnother === undefined ? "hourly" : "never",
+    }),
+    host: { sessions: { hasTool: async (_, tool) => tool === "recall" } },
+    notify: {
+      log(...line) {
+        // Nothing is logged that was not cleaned of secrets.
+        loadContext()
+          .then(({ notify }) => notify.log(...line))
+          .catch((cause: unknown) => log("error", "a line for the log was lost", { cause: String(cause) }));
+      },
+      toastOnce: () => {},
+    },
+    now: Date.now,
+    show: () => {},
+    record: (_, entry) => record(session, entry),
+  };
+}
 
-async function beforeSummary(session: HookSession): Promise<string | undefined> {
-  const { agent, context, sessionId, payload } = session;
-  if (!isHelped(context)) return undefined;
-  const shadow = await readSummed(session).then(
-    (summed) => summed && shadowOf(summed, context.now()),
-    // The instructions do not depend on it.
-    (cause: unknown) => void session.log("warn", "no shadow of a compaction", { cause: String(cause) }),
-  );
-  if (shadow !== undefined) {
-    const kept = await context.spills.put(shadow);
-    const trigger = asString(payload.trigger) ?? "auto";
-    if (kept.status === "failed") session.log("warn", `no shadow of a compaction: ${kept.reason}`);
-    else {
-      const { handle, path } = kept;
-      context.record(sessionId, { type: "shadow", trigger, handle, path, chars: shadow.length });
-    }
+/** Looking through everything that is kept is left to another process, once an hour. */
+function leaveCleaning(session: HookSession): void {
+  const { leaveToAnother, payload } = session;
+  if (leaveToAnother === undefined || inDatabase(session)) return;
+  const mark = join(foldersOf(session).root, CLEANED_FILE);
+  try {
+    const ageMs = Date.now() - (statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    if (Math.abs(ageMs) < CLEANING_INTERVAL_MS) return;
+    writeFileSync(mark, "", { mode: 0o600 });
+    void leaveToAnother({ ...payload, tool_response: undefined, hook_event_name: CLEANING });
+  } catch {
+    // Tried again by the next.
   }
+}
+
+const CLEANING_INTERVAL_MS = 3_600_000;
+
+/**
+ * The agent waits for the instructions only. A shadow, and what will be put back, are made by another process in the time that
+ * the agent's own summary takes.
+ */
+async function beforeSummary(session: HookSession): Promise<string | undefined> {
+  const { agent, payload, file, leaveToAnother, log } = session;
+  // Lines that the summary itself adds meanwhile are not part of what it is about.
+  const bytes = file === undefined ? 0 : sizeOf(file);
+  const moment = { ...payload, hook_event_name: DURING_SUMMARY, session_bytes: bytes };
+  writeNote(session, { bytes });
+  if (leaveToAnother !== undefined) await leaveToAnother(moment);
+  // The instructions do not depend on it.
+  else
+    await loadWhole()
+      .then(({ prepareSummary }) => prepareSummary({ ...session, payload: moment }))
+      .catch((cause: unknown) => log("warn", "no shadow of a compaction", { cause: String(cause) }));
   return agent.instructSummary?.(summaryInstructions());
 }
 
 async function afterSummary(session: HookSession): Promise<string | undefined> {
-  const { agent, context, sessionId, part } = session;
-  if (!isHelped(context)) return undefined;
-  const summed = await readSummed(session);
-  if (summed === undefined) return undefined;
-  const { maxChars, hooks } = agent.context;
-  const text = await textToPutBack(summed, { maxChars: maxChars * hooks - SEAM_CHARS * hooks });
-  if (part === 1 && text !== "") context.record(sessionId, { type: "put-back", chars: text.length });
-  const piece = inPieces(text, maxChars)[part - 1];
+  const { agent, part } = session;
+  const pieces = (await preparedPieces(session)) ?? (await workedOutPieces(session));
+  const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (part === 1 && chars > 0) record(session, { type: "put-back", chars });
+  const piece = pieces[part - 1];
   return piece === undefined ? undefined : agent.addContext("SessionStart", piece);
 }
 
-/** What cutting between lines may leave unused of a hook. */
-const SEAM_CHARS = 1_000;
-
-function isHelped({ options }: PluginContext): boolean {
-  return options.compaction !== "off" && options.profile !== "documented";
+/** What was prepared while the agent summed up, if it fits what the agent still sends of the user's words: all, or nothing. */
+async function preparedPieces(session: HookSession): Promise<readonly string[] | undefined> {
+  const { file, loadAgent } = session;
+  if (file === undefined) return undefined;
+  const isReady = ({ words, pieces }: SummaryNote): boolean => (words ?? pieces) !== undefined;
+  const note = await waitForNote(session, { isReady, mayCome: false });
+  if (note?.words === undefined || sizeOf(file) < note.bytes) return undefined;
+  const lines = await readLines(file, { start: note.bytes });
+  const { format, windowOf } = await loadAgent();
+  const held = textsOf(format.decode(windowOf(lines)));
+  const count = note.words.filter((text) => held.includes(text)).length;
+  if (count === 0) return note.all;
+  return count === note.words.length ? note.others : undefined;
 }
 
-async function readSummed({ agent, context, file }: HookSession): Promise<SummedUp | undefined> {
-  if (file === undefined) return undefined;
-  const lines = await readLines(file);
-  const { format, directory } = context.host;
-  const transcript = format.decode(lines);
-  const isCompacted = transcript.some(({ parts }) => parts.some(({ type }) => type === "compaction"));
-  const window = isCompacted ? format.decode(agent.windowOf(lines) as typeof lines) : [];
-  return {
-    transcript,
-    heldIn: window.map(textOf).join("\n"),
-    pin: context.options.pin,
-    directory,
-    redaction: context.redaction,
-  };
+/** What is put back where nothing was prepared: the first hook reads the session, the others take what it writes down. */
+async function workedOutPieces(session: HookSession): Promise<readonly string[]> {
+  const { file, part } = session;
+  const bytes = file === undefined ? 0 : sizeOf(file);
+  const isReady = (note: SummaryNote): boolean => note.pieces !== undefined && note.bytes === bytes;
+  const note = part === 1 ? undefined : await waitForNote(session, { isReady, mayCome: true });
+  if (note?.pieces !== undefined) return note.pieces;
+  let pieces: readonly string[] = [];
+  try {
+    pieces = await (await loadWhole()).workedOutPieces(session);
+    return pieces;
+  } finally {
+    // Also where it failed: nobody is to wait for it.
+    if (part === 1) writeNote(session, { bytes, pieces });
+  }
 }

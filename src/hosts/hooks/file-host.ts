@@ -4,59 +4,103 @@ import { readFile, realpath } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { readJsonLines } from "../../formats/lines/read-json-lines.ts";
 import type { AgentHost, HostMessage, HostSessions, MessageNote } from "../../plugin/host/agent-host.ts";
+import { pluginFolders } from "../../plugin/stores/folders.ts";
+import { fileAccess } from "../../stages/file-access.ts";
 import { safeJson } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import type { Message } from "../../transcript/message.ts";
-import type { AgentPlace, HookAgent } from "./hook-agent.ts";
+import { type Message, type Transcript, textOf } from "../../transcript/message.ts";
+import type { Part } from "../../transcript/part.ts";
+import { createChildNotes } from "../child-notes.ts";
+import { type Children, createChildren, promptMark } from "./children.ts";
+import type { AgentPlace, FileAgent } from "./hook-agent.ts";
 
 /**
- * An agent of hooks as the plugin's host: its sessions are files, whose lines are the messages. It can be read at any time
- * and changed only by the answers of hooks, so everything that would start or change a session is refused.
+ * An agent as the plugin's host whose sessions are files, with the lines as messages. They can be read at any time and are
+ * changed by the agent alone; what can be started are children, each a session of its own.
  */
-export function createFileHost(agent: HookAgent, place: FileHostPlace): AgentHost {
-  const { directory, log, findFile = (id) => agent.findSession(id, place) } = place;
-  const decode = (messages: readonly HostMessage[]) => agent.format.decode(messages).map(byAgent(agent));
+export function createFileHost(agent: FileAgent, place: FileHostPlace): FileHost {
+  const { directory, env, log, attendance = "headless" } = place;
+  const findFile = async (id: string) => (await place.findFile?.(id)) ?? agent.findSession(id, place);
+  const decode = (messages: readonly HostMessage[]) => decodeLines(agent, messages);
+  const { forks, root } = pluginFolders({ store: undefined, env });
+  const notes = createChildNotes({ agent: agent.name, forks, directory });
+  const children = createChildren({
+    agent,
+    place,
+    notes,
+    folder: join(root, "waiting", "output"),
+    decode: (messages) => decodeNamed(agent, messages),
+    log,
+  });
   const refused = async () => REFUSED;
   const sessions: HostSessions = {
-    get: async (id) => ({ status: "ok", value: { id, title: "", agent: agent.name, costUSD: 0, tokens: 0 } }),
-    list: async () => ({ status: "ok", value: [] }),
-    children: async () => ({ status: "ok", value: [] }),
+    async get(id) {
+      const facts = (await children.factsOf(id)) ?? {
+        id,
+        title: "",
+        agent: agent.name,
+        costUSD: 0,
+        tokens: 0,
+      };
+      return { status: "ok", value: facts };
+    },
+    async list({ sinceMs }) {
+      const known = await children.list();
+      return { status: "ok", value: known.filter(({ updatedAtMs = 0 }) => updatedAtMs >= sinceMs) };
+    },
+    async children(sessionId) {
+      const known = await children.list();
+      return { status: "ok", value: known.filter(({ parentId }) => parentId === sessionId) };
+    },
     async read(sessionId) {
       const file = await findFile(sessionId);
       if (file === undefined)
         return { status: "failed", code: "missing", reason: "there is no file of this session" };
-      return { status: "ok", value: { messages: await readLines(file) } };
+      const lines = await readLines(file);
+      const { readLine } = agent;
+      return { status: "ok", value: { messages: readLine === undefined ? lines : lines.map(readLine) } };
     },
-    status: async () => undefined,
+    status: children.status,
     hasTool: async (_, tool) => tool === "recall",
     newMessageId: () => randomUUID(),
-    createChild: refused,
-    limitChild: refused,
-    isForbidden: refused,
-    setNote: refused,
-    prompt: refused,
-    stop: refused,
+    createChild: children.createChild,
+    limitChild: children.limitChild,
+    // The agent itself refuses what its rules forbid.
+    isForbidden: async () => ({ status: "ok", value: false }),
+    setNote: children.setNote,
+    prompt: children.prompt,
+    stop: children.stop,
     rejectAsk: refused,
   };
   return {
+    childProcesses: children,
     directory,
     project: `${agent.name} ${directory}`,
-    attendance: "headless",
+    attendance,
     packageFolders: [directory],
-    can: { carryResults: false, rejectAsks: false, deliversOnce: false },
+    can: {
+      carryResults: true,
+      rejectAsks: false,
+      deliversOnce: false,
+      graftRequests: false,
+      wakeParents: false,
+    },
     format: {
       decode,
       apply: (messages, edits, options) =>
         agent.format.apply(messages, edits, options) as readonly HostMessage[],
       createDecoder: () => decode,
-      notesIn: (messages) => messages.flatMap((message, index) => notesIn(message, index)),
+      notesIn: (messages) => [
+        ...messages.flatMap((message, index) => notesIn(message, index)),
+        ...promptNotes(messages, decode),
+      ],
       turnOf: () => ({}),
       withoutResults: (messages) => messages,
       copy: (message) => structuredClone(message),
-      textMessage: (text) => ({ text }),
+      textMessage: (text) => agent.child.textLine(text),
     },
     sessions,
-    tools: { kindOf: () => undefined, writtenFiles: () => [] },
+    tools: { kindOf: () => undefined, writtenFiles },
     screen: {
       reach: "toasts",
       toast: () => {},
@@ -68,7 +112,13 @@ export function createFileHost(agent: HookAgent, place: FileHostPlace): AgentHos
   };
 }
 
+/** The host, and what runs beside it. */
+export interface FileHost extends AgentHost {
+  readonly childProcesses: Children;
+}
+
 interface FileHostPlace extends AgentPlace {
+  readonly attendance?: AgentHost["attendance"];
   readonly log: AgentHost["log"];
   /** Where the file of a session is; the agent's own places when unset. */
   readonly findFile?: (sessionId: string) => Promise<string | undefined>;
@@ -80,25 +130,98 @@ const REFUSED = {
   reason: "this agent lets nobody else do that in its sessions",
 } as const;
 
-/** The lines of a session's file; broken ones are passed over. */
-export async function readLines(file: string): Promise<readonly HostMessage[]> {
+/** The lines of a session's file, or those between two places in it; broken ones are passed over. */
+export async function readLines(
+  file: string,
+  { start = 0, end }: FilePart = {},
+): Promise<readonly HostMessage[]> {
   const lines: HostMessage[] = [];
-  for await (const batch of readJsonLines(createReadStream(file)))
+  const until = end === undefined ? {} : { end: end - 1 };
+  const source = createReadStream(file, { highWaterMark: CHUNK_BYTES, start, ...until });
+  for await (const batch of readJsonLines(source))
     for (const { value } of batch) if (typeof value === "object" && value !== null) lines.push(value);
   return lines;
 }
 
-/** What an agent wrote in the user's name is not the user's own word. */
-function byAgent({ addedByAgent }: HookAgent): (message: Message) => Message {
-  return (message) => {
-    if (message.role !== "user") return message;
-    const isAdded = (text: string): boolean => addedByAgent.test(text);
-    if (!message.parts.some((part) => part.type === "text" && isAdded(part.text))) return message;
-    const parts = message.parts.map((part) =>
-      part.type === "text" && isAdded(part.text) ? { ...part, synthetic: true as const } : part,
-    );
-    return { ...message, parts };
-  };
+/** In bytes. */
+interface FilePart {
+  readonly start?: number;
+  readonly end?: number | undefined;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** The lines of a session as the plugin knows them. */
+export function decodeLines(agent: FileAgent, lines: readonly unknown[]): Transcript {
+  return decodeNamed(agent, lines).map(withPlainNames);
+}
+
+/** With the names that the agent offers our tools under. */
+function decodeNamed(agent: FileAgent, lines: readonly unknown[]): Transcript {
+  const ends = agent.turnEnds?.(lines) ?? NO_ENDS;
+  return agent.format.decode(lines).map((message) => asOurs(agent, message, ends));
+}
+
+const NO_ENDS: ReadonlySet<string> = new Set();
+
+/**
+ * A message as the plugin knows it: what an agent wrote in the user's name is not the user's own word, and an
+ * answer that ended its turn says so.
+ */
+function asOurs({ addedByAgent }: FileAgent, message: Message, ends: ReadonlySet<string>): Message {
+  if (message.role === "assistant") {
+    const isEnd = ends.has(message.id) && message.finish === undefined;
+    return isEnd ? { ...message, finish: "stop" } : message;
+  }
+  if (message.role !== "user") return message;
+  const isAdded = (text: string): boolean => addedByAgent.test(text);
+  if (!message.parts.some((part) => part.type === "text" && isAdded(part.text))) return message;
+  const parts = message.parts.map((part) =>
+    part.type === "text" && isAdded(part.text) ? { ...part, synthetic: true as const } : part,
+  );
+  return { ...message, parts };
+}
+
+/** How agents name the tools of our server. */
+export const OWN_TOOL: RegExp = /^mcp__(?:plugin_carryover_)?carryover__/;
+
+function isOwnCall(part: Part): boolean {
+  return part.type === "tool" && OWN_TOOL.test(part.tool);
+}
+
+/** Our tools by the names that we know them under. */
+function withPlainNames(message: Message): Message {
+  return message.parts.some(isOwnCall) ? { ...message, parts: message.parts.map(withPlainName) } : message;
+}
+
+function withPlainName(part: Part): Part {
+  return part.type === "tool" && isOwnCall(part) ? { ...part, tool: part.tool.replace(OWN_TOOL, "") } : part;
+}
+
+/** The prompts of ours in a child's session, by their marks. */
+function promptNotes(
+  messages: readonly HostMessage[],
+  decode: (messages: readonly HostMessage[]) => Transcript,
+): readonly MessageNote[] {
+  const marked = messages.flatMap((message, index) => {
+    const [, promptKey] = PROMPT_MARK.exec(safeJson(message)) ?? [];
+    return promptKey === undefined ? [] : [{ index, promptKey }];
+  });
+  if (marked.length === 0) return [];
+  const asked = decode(messages).filter(({ role }) => role === "user");
+  return marked.flatMap(({ index, promptKey }) => {
+    const message = asked.find((each) => textOf(each).includes(promptMark(promptKey)));
+    return message === undefined ? [] : [{ index, messageId: message.id, promptKey }];
+  });
+}
+
+const PROMPT_MARK = /\[fork prompt ([\w.-]{1,80})\]/;
+
+function writtenFiles(tool: string, input: unknown): readonly string[] {
+  const access = fileAccess({ tool, input });
+  if (access?.type === "write" || access?.type === "edit")
+    return access.path === undefined ? [] : [access.path];
+  return [];
 }
 
 /** Outputs whose whole is kept: by us, or by the agent in a file of its own. */
@@ -106,11 +229,15 @@ function notesIn(message: HostMessage, index: number): readonly MessageNote[] {
   const text = safeJson(message);
   const handles = new Set<string>();
   for (const [, own] of text.matchAll(OWN_HANDLE)) if (own !== undefined) handles.add(own);
-  for (const [, name] of text.matchAll(AGENTS_FILE)) if (name !== undefined) handles.add(name);
+  // A file that our own notice names is the same text.
+  const known = new Set([...text.matchAll(OWN_FILE)].map(([, name]) => name));
+  for (const [, name] of text.matchAll(AGENTS_FILE))
+    if (name !== undefined && !known.has(name)) handles.add(name);
   return [...handles].map((handle) => ({ index, messageId: undefined, handle }));
 }
 
 const OWN_HANDLE = /handle and sha256 ([0-9a-f]{64})/g;
+const OWN_FILE = /sha256 [0-9a-f]{64}, path [^"\s]*tool-results[\\/]{1,2}([\w.-]{1,80}\.(?:txt|json))/g;
 const AGENTS_FILE = /tool-results[\\/]{1,2}([\w.-]{1,80}\.(?:txt|json))/g;
 
 /** The store, and behind it the files in which the agent itself keeps whole outputs, by name or by path. */
@@ -118,18 +245,18 @@ export function withAgentsFiles(store: SpillStore, folder: () => Promise<string 
   return {
     put: (content) => store.put(content),
     async get(handle) {
-      const kept = await store.get(handle).catch(() => undefined);
-      if (kept !== undefined) return kept;
+      const kept = await store.get(handle);
+      if (typeof kept === "string") return kept;
       const [, name] = /^(?:.*[\\/]tool-results[\\/])?([\w.-]{1,80}\.(?:txt|json))$/s.exec(handle) ?? [];
       const where = name === undefined ? undefined : await folder();
-      if (where === undefined || name === undefined) return undefined;
+      if (where === undefined || name === undefined) return kept;
       try {
         // A link would lead elsewhere.
         const path = await realpath(join(where, basename(name)));
-        if (path !== join(await realpath(where), name)) return undefined;
+        if (path !== join(await realpath(where), name)) return kept;
         return await readFile(path, "utf8");
       } catch {
-        return undefined;
+        return kept;
       }
     },
   };

@@ -1,12 +1,38 @@
-import { open } from "node:fs/promises";
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
 import type { WholeOutput } from "../../plugin/host/agent-host.ts";
+import { pluginFolders } from "../../plugin/stores/folders.ts";
 import type { UnknownObject } from "../../text/json.ts";
 import type { Format } from "../../transcript/format.ts";
 
-/** An agent that starts a process of ours at its moments, as facts: what it says there, and what it takes for an answer. */
-export interface HookAgent {
-  readonly name: "claude-code" | "codex";
+/** An agent whose sessions are files, and whose own program can go on with one. */
+export interface FileAgent {
+  readonly name: "claude-code" | "codex" | "pi";
   readonly format: Format<readonly unknown[]>;
+  /** Where a text of the user begins that the agent wrote in the user's name. */
+  readonly addedByAgent: RegExp;
+  /** The file of a session, or without an id of the newest; undefined where there is none. */
+  findSession(sessionId: string | undefined, place: AgentPlace): Promise<string | undefined>;
+  /** A line of a session's file as its format reads it, where that passes over what a hook of ours has added; unset for as it is. */
+  readonly readLine?: (line: object) => object;
+  /** The ids of the answers with which turns ended, where the format does not say it. */
+  readonly turnEnds?: (lines: readonly unknown[]) => ReadonlySet<string>;
+  readonly child: ChildProgram;
+}
+
+/** What an agent says to a process of ours at its moments, and what it takes for an answer. */
+export interface HookWords {
+  readonly name: "claude-code" | "codex";
   /** The output of a finished call; undefined for one that stays as it is. */
   readOutput(payload: UnknownObject): HookOutput | undefined;
   /** Text that stands before the model from now on. */
@@ -15,17 +41,77 @@ export interface HookAgent {
   readonly context: { readonly maxChars: number; readonly hooks: number };
   /** Text for the agent's request for a summary; unset where it takes none. */
   readonly instructSummary?: (text: string) => string;
-  /** Where a text of the user begins that the agent wrote in the user's name. */
-  readonly addedByAgent: RegExp;
+}
+
+/** An agent that starts a process of ours at its moments, as facts. Most moments need only its words, and load no more. */
+export interface HookAgent extends HookWords, FileAgent {
+  readonly name: HookWords["name"];
   /** The part of a session's lines that is sent to the model now. */
   windowOf(lines: readonly unknown[]): readonly unknown[];
-  /** The file of a session, or without an id of the newest; undefined where there is none. */
-  findSession(sessionId: string | undefined, place: AgentPlace): Promise<string | undefined>;
   /** The session that calls a tool of ours. */
   callingSession(call: CallingTool, place: AgentPlace): Promise<string | undefined>;
   /** The folder in which the agent keeps whole outputs of a session, by the session's file; unset where it keeps none. */
   readonly outputFolder?: (sessionFile: string) => string;
+  /** Whether a person sees what is going on. */
+  isAttended(env: AgentPlace["env"], started: StartWords | undefined): boolean;
 }
+
+/** How the agent's own program runs as the child of a fork. */
+export interface ChildProgram {
+  /** Set where we run inside the agent, which then tells itself of results: the words that start its program. */
+  readonly program?: readonly [string, ...string[]];
+  readonly command: string;
+  /** The variable that names the program where it is not on the `PATH`. */
+  readonly variable: string;
+  isProgram(path: string): boolean;
+  /** What the agent's process says of itself in its environment, which is not true of a child. */
+  readonly ownVariables: RegExp;
+  /** The place of a new session. */
+  sessionFile(session: { readonly id: string; readonly atMs: number }, place: AgentPlace): string;
+  /** A line that holds a text of the user, for `decode`. */
+  textLine(text: string): object;
+  /** What a child may do at most when this session starts it; a text says why it may start none. */
+  rightsOf(parent: ParentSession): ChildRights | string;
+  /** The arguments that go on with a session by a prompt on stdin, with events on stdout. */
+  resume(run: {
+    readonly sessionId: string;
+    readonly rights: ChildRights;
+    readonly maxUSD?: number;
+  }): string[];
+  readEvent(line: UnknownObject): readonly ChildEvent[];
+}
+
+/** A session that starts a child, as its agent shows it. */
+export interface ParentSession {
+  readonly lines: readonly unknown[];
+  readonly startedWith: StartWords | undefined;
+  /** The permission mode in which the call was made, where a hook was told it. */
+  readonly mode: string | undefined;
+}
+
+/** The words that the agent's program was started with. */
+export interface StartWords {
+  readonly words: readonly string[];
+  /** False where the system does not tell where one word ends. */
+  readonly isExact: boolean;
+}
+
+/** What a child is held to: arguments of its program, and how much they allow compared with others. */
+export interface ChildRights {
+  readonly rank: number;
+  readonly args: readonly string[];
+  /** What the parent's process and its children may cost together; unset where it was given no limit. */
+  readonly maxUSD?: number;
+  /** For people. */
+  readonly label: string;
+}
+
+/** What a child's program says that it does. */
+export type ChildEvent =
+  | { readonly type: "call"; readonly callId: string; readonly tool: string; readonly input: unknown }
+  /** Since the beginning of the session, as far as the program knows. */
+  | { readonly type: "spent"; readonly costUSD?: number; readonly tokens: number }
+  | { readonly type: "failed"; readonly message: string };
 
 /** Where an agent runs. */
 export interface AgentPlace {
@@ -44,6 +130,8 @@ export interface HookOutput {
   readonly callId: string;
   readonly text: string;
   whole(): Promise<WholeOutput>;
+  /** The agent's own file with all of it, where there is one. */
+  readonly path?: string;
   /** See `FinishedTool`. */
   readonly noticeChars?: number;
   readonly maxBytes?: number;
@@ -64,14 +152,69 @@ const SHORT_UNITS = 17_000;
 const SHORT_LINES = 2_000;
 
 /** The end of a session's file, at most so many bytes of it. */
-export async function tailOf(path: string, maxBytes: number): Promise<string> {
-  const file = await open(path, "r");
+export function tailOf(path: string, maxBytes: number): string {
+  const file = openSync(path, "r");
   try {
-    const { size } = await file.stat();
+    const { size } = fstatSync(file);
     const bytes = Buffer.alloc(Math.min(size, maxBytes));
-    await file.read(bytes, 0, bytes.length, size - bytes.length);
+    readSync(file, bytes, 0, bytes.length, size - bytes.length);
     return bytes.toString("utf8");
   } finally {
-    await file.close();
+    closeSync(file);
   }
+}
+
+/** Says that a session may have a result to get, so that a hook need not load anything to know that it has none. */
+export function markWaiting(env: AgentPlace["env"], sessionId: string, forkId: string): void {
+  const folder = waitingFolder(env, sessionId);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(join(folder, forkId), "", { mode: 0o600 });
+}
+
+/** What a person types for a report of ours. */
+export const REPORT_COMMAND: RegExp = /^\/carryover:(context|cost)\b/;
+
+/** The forks of a session that may have a result for it. */
+export function waitingForks(env: AgentPlace["env"], sessionId: string): readonly string[] {
+  try {
+    return readdirSync(waitingFolder(env, sessionId));
+  } catch {
+    return [];
+  }
+}
+
+export function unmarkWaiting(env: AgentPlace["env"], sessionId: string, forkId: string): void {
+  rmSync(join(waitingFolder(env, sessionId), forkId), { force: true });
+}
+
+/** Notes the permission mode of a call, which the server of the call is not told. */
+export function noteMode(env: AgentPlace["env"], callId: string, mode: string): void {
+  const folder = modesFolder(env);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(join(folder, fileName(callId)), mode, { mode: 0o600 });
+}
+
+/** The mode that was noted for a call; it is asked for once. */
+export function takeMode(env: AgentPlace["env"], callId: string): string | undefined {
+  const file = join(modesFolder(env), fileName(callId));
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+function modesFolder(env: AgentPlace["env"]): string {
+  return join(pluginFolders({ store: undefined, env }).root, "waiting", "modes");
+}
+
+function fileName(id: string): string {
+  return id.replaceAll(/[^\w-]/g, "_").slice(0, 120) || "unknown";
+}
+
+function waitingFolder(env: AgentPlace["env"], sessionId: string): string {
+  const { root } = pluginFolders({ store: undefined, env });
+  return join(root, "waiting", fileName(sessionId));
 }

@@ -1,22 +1,24 @@
 import { basename } from "node:path";
+import { costRows, describeBreak, formatUSD, priceSources, rewritingLine } from "../../cost/describe-cost.ts";
+import { dearest, explainCost, type SessionCost } from "../../cost/explain-cost.ts";
+import { readRequests } from "../../cost/read-requests.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { type PluginEntry, pluginJournal } from "../../plugin/stores/journal.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
+import { measureWindow } from "../../session/measure-window.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
-import { cacheProfileFor } from "../../stages/cache-profiles.ts";
-import { formatBytes, plural } from "../../text/display.ts";
 import { asNumber, asString } from "../../text/json.ts";
-import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
-import { estimateContextTokens } from "../../transcript/estimate-context.ts";
-import type { Message, Transcript } from "../../transcript/message.ts";
-import { toolResults } from "../../transcript/tool-results.ts";
+import { CHARS_PER_TOKEN, estimateTokens } from "../../text/tokens/estimate-tokens.ts";
+import { formatBytes, plural } from "../../text/truncate.ts";
+import { toolResults } from "../../transcript/content.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import { createFileHost, readLines } from "./file-host.ts";
-import type { AgentPlace, HookAgent } from "./hook-agent.ts";
-import { readHookOptions } from "./hook-options.ts";
+import type { AgentPlace, FileAgent } from "./hook-agent.ts";
+import { readHookOptions } from "./hook-session.ts";
 
 /** What a person reads about a session: what fills its window and what we did to it, or what its requests used. */
-export async function reportOf(agent: HookAgent, question: ReportQuestion): Promise<string> {
+export async function reportOf(agent: FileAgent, question: ReportQuestion): Promise<string> {
   const { what, sessionId, env } = question;
   const file = await agent.findSession(sessionId || undefined, question);
   if (file === undefined) return "There is no file of this session yet.";
@@ -24,7 +26,24 @@ export async function reportOf(agent: HookAgent, question: ReportQuestion): Prom
   const host = createFileHost(agent, { ...question, log: () => {} });
   const transcript = host.format.decode(lines);
   const entries = await readEntries(sessionId || idOf(file), env);
-  return (what === "cost" ? costLines(transcript, entries) : contextLines(transcript, entries)).join("\n");
+  return (
+    what === "cost"
+      ? costLines(explainCost(readRequests({ format: agent.name, wire: lines, transcript })), entries)
+      : contextLines(transcript, entries)
+  ).join("\n");
+}
+
+/** What we did to a session in one line, for an agent that shows one of its user's; by our own notes alone, since it is asked often. */
+export async function statusOf(sessionId: string, env: AgentPlace["env"]): Promise<string> {
+  const entries = await readEntries(sessionId, env);
+  const bounded = entries.filter((entry) => entry.type === "tool-output");
+  const helped = entries.filter((entry) => entry.type === "other" && entry.name === "put-back");
+  if (bounded.length + helped.length === 0) return "carryover: nothing to do yet";
+  return [
+    `carryover: ${plural(bounded.length, "output")} bounded`,
+    ...(bounded.length > 0 ? [`${formatBytes(keptOut(bounded))} kept out`] : []),
+    ...(helped.length > 0 ? [`put back after ${plural(helped.length, "compaction")}`] : []),
+  ].join(" · ");
 }
 
 export interface ReportQuestion extends AgentPlace {
@@ -54,7 +73,7 @@ function contextLines(transcript: Transcript, entries: readonly PluginEntry[]): 
     .map(({ part, text }) => ({ tool: part.tool, chars: text.length, tokens: estimateTokens(text) }))
     .sort((one, other) => other.tokens - one.tokens)
     .slice(0, SHOWN);
-  const { tokens, source } = estimateContextTokens(window, {});
+  const { tokens, source } = measureWindow(transcript);
   const said = source === "usage" ? "by the provider's count" : "estimated";
   return [
     row(
@@ -90,6 +109,10 @@ function boundedLines(entries: readonly PluginEntry[]): readonly string[] {
           `${tool}: ${number(shownChars)} of ${number(totalChars)} characters, recall ${handle.slice(0, 12)}`,
         ),
       ),
+    row(
+      "kept out",
+      `${formatBytes(total - shown)}, about ${number(Math.round((total - shown) / CHARS_PER_TOKEN))} tokens`,
+    ),
   ];
 }
 
@@ -107,35 +130,30 @@ function compactionLines(entries: readonly PluginEntry[]): readonly string[] {
   ];
 }
 
-function costLines(transcript: Transcript, entries: readonly PluginEntry[]): readonly string[] {
-  const answers = transcript.filter(({ usage }) => usage !== undefined);
-  const sum = (read: (message: Message) => number | undefined): number =>
-    answers.reduce((total, message) => total + (read(message) ?? 0), 0);
-  const input = sum(({ usage }) => usage?.inputTokens);
-  const read = sum(({ usage }) => usage?.cacheReadTokens);
-  const written = sum(({ usage }) => usage?.cacheWriteTokens);
-  const model = transcript.findLast((message) => message.model !== undefined)?.model;
-  const profile = model && cacheProfileFor(model);
-  const weighted = profile && input + read * profile.readMultiplier + written * profile.writeMultiplier;
+function costLines(cost: SessionCost, entries: readonly PluginEntry[]): readonly string[] {
+  const { totals, breaks, requests } = cost;
+  const models = [...new Set(requests.flatMap(({ model }) => model?.id ?? []))];
   const bounded = entries.filter((entry) => entry.type === "tool-output");
-  const saved = bounded.reduce((total, { shownChars, totalChars }) => total + totalChars - shownChars, 0);
+  const [source] = priceSources(cost);
   return [
-    row("requests", `${answers.length}${model ? ` (${model.id})` : ""}`),
+    row("requests", `${totals.requests}${models.length > 0 ? ` (${models.join(", ")})` : ""}`),
     row(
-      "input",
-      `${number(input)} tokens not cached, ${number(read)} from the cache, ${number(written)} written to it`,
+      "cost",
+      totals.unpriced === totals.requests
+        ? "no price is known for this model"
+        : `${formatUSD(totals.costUSD)}${source === undefined ? "" : ` (prices: ${source})`}`,
     ),
-    row("output", `${number(sum(({ usage }) => usage?.outputTokens))} tokens`),
-    ...(weighted === undefined
-      ? []
-      : [
-          row(
-            "priced as",
-            `${number(Math.round(weighted))} ordinary input tokens, by the provider's cache prices`,
-          ),
-        ]),
-    row("kept out", `${formatBytes(saved)} of ${plural(bounded.length, "long output")}`),
+    ...costRows(cost).map(([name, costUSD, text]) => row("", `${name}: ${text}, ${formatUSD(costUSD)}`)),
+    row("rewriting", rewritingLine(cost)),
+    ...dearest(breaks, SHOWN).map((each) =>
+      row("", `request ${each.request + 1}: ${number(each.rewrittenTokens)} tokens, ${describeBreak(each)}`),
+    ),
+    row("kept out", `${formatBytes(keptOut(bounded))} of ${plural(bounded.length, "long output")}`),
   ];
+}
+
+function keptOut(bounded: readonly Extract<PluginEntry, { readonly type: "tool-output" }>[]): number {
+  return bounded.reduce((total, { shownChars, totalChars }) => total + totalChars - shownChars, 0);
 }
 
 function row(name: string, text: string): string {

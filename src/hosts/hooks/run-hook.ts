@@ -1,9 +1,9 @@
-import { existsSync } from "node:fs";
+import { existsSync, read } from "node:fs";
 import { join } from "node:path";
 import { LOG_FILE, optionsFile, pluginFolders } from "../../plugin/stores/folders.ts";
 import { asObject, asString, type UnknownObject } from "../../text/json.ts";
 import { createLogFile } from "../log-file.ts";
-import { type HookOutput, mayBeTooLong } from "./hook-agent.ts";
+import { type HookOutput, mayBeTooLong, noteMode, REPORT_COMMAND, waitingForks } from "./hook-agent.ts";
 
 /**
  * One hook from start to end: reads what the agent says, decides, answers. Whatever goes wrong, it answers nothing, ends well
@@ -13,15 +13,21 @@ import { type HookOutput, mayBeTooLong } from "./hook-agent.ts";
 export async function runHook(hook: Hook): Promise<void> {
   const { env } = process;
   const log = createLogFile(join(pluginFolders({ store: undefined, env }).root, LOG_FILE));
+  let isReading = true;
   const late = setTimeout(() => {
     log("error", "a hook took too long and changed nothing", { event: hook.name });
-    // The line is written by then, or cannot be.
-    setTimeout(() => process.exit(0), WRITE_MS);
+    // The line is written by then, or cannot be. A process that still reads would wait for that when it exits.
+    setTimeout(() => (isReading ? process.kill(process.pid, "SIGKILL") : process.exit(0)), WRITE_MS);
   }, hook.limitMs ?? LIMIT_MS);
   try {
-    const payload = asObject(JSON.parse(await readAll(process.stdin)));
-    if (!isForUs(payload, hook)) return;
-    const answer = await hook.decide(payload, log);
+    const payload = asObject(JSON.parse(await readInput()));
+    isReading = false;
+    const answer =
+      payload.hook_event_name === "PreToolUse"
+        ? beforeFork(payload)
+        : isForUs(payload, hook)
+          ? await hook.decide(payload, log)
+          : undefined;
     if (answer !== undefined) process.stdout.write(answer);
   } catch (cause) {
     log("error", "a hook failed and changed nothing", {
@@ -46,17 +52,65 @@ export interface Hook {
 
 /** Shorter than the agents are told to wait. */
 const LIMIT_MS = 8_000;
-const WRITE_MS = 100;
+const WRITE_MS = 1_000;
 
-/** Most outputs are short: they are passed over at once, unless options of the user's may say otherwise. */
+/**
+ * Notes the mode in which a fork is asked for; without a note none is started. The server is not told who asks, and a
+ * sub-agent may do less than the session, whose rules a child would have.
+ */
+function beforeFork(payload: UnknownObject): string | undefined {
+  if (payload.agent_id === undefined) {
+    noteMode(process.env, asString(payload.tool_use_id) ?? "", asString(payload.permission_mode) ?? "");
+    return undefined;
+  }
+  const hookSpecificOutput = {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason:
+      "A sub-agent cannot start forks or speak to them: a fork might do more than you may. Do it yourself, or say in your report that a fork would help.",
+  };
+  return JSON.stringify({ hookSpecificOutput });
+}
+
+/**
+ * Most outputs are short: they are passed over at once, unless options of the user's may say otherwise, or a fork may have
+ * ended.
+ */
 function isForUs(payload: UnknownObject, { readOutput }: Hook): boolean {
-  if (asString(payload.hook_event_name) !== "PostToolUse") return true;
+  const { env } = process;
+  const event = asString(payload.hook_event_name);
+  const isAwaited = waitingForks(env, asString(payload.session_id) ?? "").length > 0;
+  if (event === "UserPromptSubmit") return isAwaited || REPORT_COMMAND.test(asString(payload.prompt) ?? "");
+  if (isAwaited) return true;
+  if (event !== "PostToolUse") return true;
   const output = readOutput(payload);
   return output !== undefined && (mayBeTooLong(output) || existsSync(optionsFile(process.env)));
 }
 
-async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+/** What the agent says, from the file itself: opening it as a stream takes a quarter of a short hook. */
+async function readInput(): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
+  try {
+    for (;;) {
+      const chunk = await readChunk();
+      if (chunk.length === 0) return Buffer.concat(chunks).toString("utf8");
+      chunks.push(chunk);
+    }
+  } catch {
+    // One that is not opened for waiting.
+    for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks).toString("utf8");
+  }
 }
+
+function readChunk(): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const bytes = Buffer.allocUnsafe(CHUNK_BYTES);
+    read(STDIN, bytes, 0, bytes.length, null, (error, count) =>
+      error === null ? resolve(bytes.subarray(0, count)) : reject(error),
+    );
+  });
+}
+
+const STDIN = 0;
+const CHUNK_BYTES = 64 * 1024;

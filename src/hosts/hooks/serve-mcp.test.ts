@@ -18,6 +18,7 @@ async function answersTo(...messages: readonly unknown[]): Promise<readonly unkn
       name: "carryover",
       version: "1.2.3",
       tools: { echo },
+      readOnly: ["echo"],
       running: async (meta) => ({ sessionId: String(meta.session) }) as RunningTool,
     },
     { input, output },

@@ -42,7 +42,7 @@ export async function serveMcp(server: McpServer, { input, output }: McpStreams)
       case "ping":
         return { result: {} };
       case "tools/list":
-        return { result: { tools: Object.entries(server.tools).map(describe) } };
+        return { result: { tools: Object.entries(server.tools).map((tool) => describe(tool, server)) } };
       case "tools/call":
         void callTool(id, given);
         return undefined;
@@ -71,6 +71,8 @@ export interface McpServer {
   readonly name: string;
   readonly version: string;
   readonly tools: Readonly<Record<string, ModelTool>>;
+  /** The tools that change nothing: agents call them without asking. */
+  readonly readOnly: readonly string[];
   /** Who calls, by what the agent says beside the arguments. */
   running(meta: UnknownObject, signal: AbortSignal): Promise<RunningTool>;
 }
@@ -85,12 +87,18 @@ const PARSE_ERROR = -32_700;
 const METHOD_NOT_FOUND = -32_601;
 const INVALID_PARAMS = -32_602;
 
-function describe([name, { description, parameters }]: readonly [string, ModelTool]): object {
+function describe(
+  [name, { description, parameters }]: readonly [string, ModelTool],
+  { readOnly }: McpServer,
+): object {
   const required = Object.keys(parameters).filter((key) => parameters[key]?.isRequired);
   const properties = Object.fromEntries(
     Object.entries(parameters).map(([key, each]) => [key, schemaOf(each)]),
   );
-  return { name, description, inputSchema: { type: "object", properties, required } };
+  // What a tool of ours starts is held to what the session may do without asking.
+  const readOnlyHint = readOnly.includes(name);
+  const annotations = { readOnlyHint, destructiveHint: false, openWorldHint: false };
+  return { name, description, inputSchema: { type: "object", properties, required }, annotations };
 }
 
 function schemaOf(parameter: ToolParameter): object {

@@ -1,6 +1,6 @@
 import type { HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
-import type { AskingAgent, HostAgent, NewChild, StartAnswer } from "../../plugin/host/agents.ts";
-import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import type { AskingAgent, HostAgent, NewChild, StartAnswer } from "../../plugin/host/host-parts.ts";
+import { asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
 import type { ToolContext } from "./hooks.ts";
 import { failureOf, type HostCalls, readSession, sessionPath } from "./sessions.ts";
 
@@ -105,7 +105,7 @@ function readAgent({ name, hidden, mode, model }: UnknownObject): HostAgent {
   const providerId = asString(providerID);
   const modelId = asString(modelID);
   return {
-    name: String(name),
+    name: textOrJson(name),
     isHidden: hidden === true,
     isPrimary: mode === "primary",
     ...(providerId !== undefined && modelId !== undefined && { model: { providerId, modelId } }),
@@ -139,7 +139,7 @@ async function readFacts(
   const [session, listed, config] = bodies;
   const agents = new Map(
     (Array.isArray(listed) ? listed.map(asObject) : []).map(({ name, permission }) => [
-      String(name),
+      textOrJson(name),
       rulesIn(permission),
     ]),
   );
@@ -151,7 +151,7 @@ async function readFacts(
     value: {
       parentRules: rulesIn(asObject(session).permission),
       agents,
-      primaryTools: Array.isArray(primaryTools) ? primaryTools.map(String) : [],
+      primaryTools: Array.isArray(primaryTools) ? primaryTools.map(textOrJson) : [],
     },
   };
 }

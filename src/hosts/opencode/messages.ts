@@ -1,3 +1,4 @@
+import { decodeMessages } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage, SessionPart } from "../../formats/wires/opencode/session-message.ts";
 import type { HostFormat, MessageNote, TurnSettings } from "../../plugin/host/agent-host.ts";
@@ -8,6 +9,7 @@ import {
   asString,
   deepEqual,
   omitUndefined,
+  textOrJson,
   type UnknownObject,
 } from "../../text/json.ts";
 import type { Edit } from "../../transcript/edit.ts";
@@ -15,7 +17,7 @@ import type { Message, Transcript } from "../../transcript/message.ts";
 
 /** OpenCode's stored messages as the plugin reads and writes them. Notes of the plugin stand in the metadata of parts. */
 export const messageFormat: HostFormat = {
-  decode: (messages) => opencode.decode(messages as readonly SessionMessage[]),
+  decode: (messages) => decodeMessages(messages as readonly SessionMessage[]).transcript,
   apply: (messages, edits, options) => applyToTargets(messages as readonly SessionMessage[], edits, options),
   createDecoder: createMemoizedDecode as HostFormat["createDecoder"],
   notesIn: (messages) => (messages as readonly SessionMessage[]).flatMap(notesOn),
@@ -40,7 +42,7 @@ function applyToTargets(
   options: { readonly at: number },
 ): readonly SessionMessage[] {
   const targets = new Set(edits.flatMap(targetsOf));
-  const isTarget = ({ info }: SessionMessage): boolean => targets.has(String(info.id));
+  const isTarget = ({ info }: SessionMessage): boolean => targets.has(textOrJson(info.id));
   const isLocal = edits.every(({ type }) => type === "hide-part" || type === "replace-part");
   const wanted = isLocal ? messages.filter(isTarget) : [];
   const byId = new Map(wanted.map((message) => [message.info.id, message]));
@@ -138,7 +140,7 @@ function textMessage(
 }
 
 /**
- * Reads the list of one session as it is sent again and again, exactly as `opencode.decode` does. What says the same as the
+ * Reads the list of one session as it is sent again and again, exactly as `decodeMessages` does. What says the same as the
  * last time becomes the very same message, so that caches by message identity hold.
  */
 export function createMemoizedDecode(): (wire: readonly SessionMessage[]) => Transcript {
@@ -151,7 +153,7 @@ export function createMemoizedDecode(): (wire: readonly SessionMessage[]) => Tra
       const entry = id === undefined || now.has(id) ? undefined : read(known.get(id), each);
       if (id === undefined || entry === undefined || repeatsCall(each, callIds)) {
         known = new Map();
-        return opencode.decode(wire);
+        return decodeMessages(wire).transcript;
       }
       now.set(id, entry);
     }
@@ -181,7 +183,7 @@ function read(before: Known | undefined, each: SessionMessage): Known | undefine
   if (before !== undefined && decodesEqual(before.wire, each)) return before;
   if (!Array.isArray(each.parts) || !each.parts.every(standsAlone)) return undefined;
   const wire = deepCopy(each, 0) as SessionMessage;
-  const [message] = opencode.decode([wire]);
+  const [message] = decodeMessages([wire]).transcript;
   return message === undefined ? undefined : { wire, message };
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import type { ShownPiece } from "../../plugin/host/screen.ts";
+import type { ShownPiece } from "../../plugin/host/host-parts.ts";
 import { createScreen } from "./screen.ts";
 
 const tool = (callID: string) =>

@@ -1,8 +1,14 @@
 import { readFileSync } from "node:fs";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { createLruMap } from "../../plugin/host/features.ts";
-import type { HostScreen, ShownPiece } from "../../plugin/host/screen.ts";
-import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import type { HostScreen, ShownPiece } from "../../plugin/host/host-parts.ts";
+import {
+  asNumber,
+  asObject,
+  asString,
+  createLruMap,
+  textOrJson,
+  type UnknownObject,
+} from "../../text/json.ts";
 import { carryoverNote } from "./messages.ts";
 import { createMessageId, type HostCalls } from "./sessions.ts";
 
@@ -96,7 +102,7 @@ function newPlace({ info }: SessionMessage): Place {
   const nowMs = Date.now();
   // Ids sort by time, and parts stand in the order of their ids.
   const partId = createMessageId(nowMs).replace("msg_", "prt_");
-  return { messageId: String(info.id), partId, startedAtMs: nowMs };
+  return { messageId: textOrJson(info.id), partId, startedAtMs: nowMs };
 }
 
 function placeBelow(messages: readonly SessionMessage[], callId: string | undefined): Place | undefined {
@@ -111,7 +117,7 @@ function findShown(messages: readonly SessionMessage[], key: string): Place | un
     const partId = asString(part?.id);
     if (part === undefined || partId === undefined) continue;
     const startedAtMs = asNumber(asObject(asObject(part.state).time).start) ?? Date.now();
-    return { messageId: String(info.id), partId, startedAtMs };
+    return { messageId: textOrJson(info.id), partId, startedAtMs };
   }
   return undefined;
 }

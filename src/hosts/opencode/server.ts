@@ -16,16 +16,23 @@ import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
 import { askToStart, createChildSessions, listAgents } from "./child-sessions.ts";
-import { guardedHook, refusalOf } from "./guard.ts";
-import type { Hooks, HostEvent, PluginInput, ToolContext, ToolDefinition } from "./hooks.ts";
+import {
+  guardedHook,
+  type Hooks,
+  type HostEvent,
+  type PluginInput,
+  readSignal,
+  refusalOf,
+  type ToolContext,
+  type ToolDefinition,
+} from "./hooks.ts";
 import { messageFormat, OWN_METADATA } from "./messages.ts";
 import { attendanceOf, createScreen } from "./screen.ts";
 import { createHostCalls, createMessageId, createSessions, type HostCalls, readModel } from "./sessions.ts";
-import { readSignal } from "./signals.ts";
 import { changeToolOutput, finishedTool, patchedFiles } from "./tool-output.ts";
 
 /**
- * The plugin as OpenCode 1 loads it. `sessions.ts`, `signals.ts` and `messages.ts` give OpenCode's sessions, events and messages in the
+ * The plugin as OpenCode 1 loads it. `sessions.ts`, `hooks.ts` and `messages.ts` give OpenCode's sessions, events and messages in the
  * plugin's terms, `createHooks` turns its hooks into moments of the plugin; nothing is decided here.
  */
 export async function createServer({ client, directory }: PluginInput, options?: unknown): Promise<Hooks> {
@@ -56,7 +63,13 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
     project: directory,
     attendance,
     packageFolders: [directory, join(configHome(env), "opencode")],
-    can: { carryResults: true, rejectAsks: true, deliversOnce: false },
+    can: {
+      carryResults: true,
+      rejectAsks: true,
+      deliversOnce: false,
+      graftRequests: true,
+      wakeParents: true,
+    },
     format: messageFormat,
     sessions: { ...createSessions(calls), ...createChildSessions(calls) },
     tools: opencodeTools,

@@ -11,9 +11,8 @@ import {
   type HostValue,
   type SessionFacts,
 } from "../../plugin/host/agent-host.ts";
-import type { ModelFacts } from "../../plugin/host/models.ts";
+import type { ModelFacts } from "../../plugin/host/host-parts.ts";
 import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
-import { inTime } from "./guard.ts";
 import { lastUserTurn, OWN_METADATA } from "./messages.ts";
 
 /** The sessions of OpenCode over its routes. */
@@ -333,5 +332,15 @@ export function readModel(model: unknown): ModelFacts | undefined {
       inputPrice > 0
         ? { input: inputPrice, cacheRead: asNumber(read) ?? 0, cacheWrite: asNumber(write) ?? 0 }
         : undefined,
+  });
+}
+
+/** What the promise brings, or an error once its time is up; what it does after that is left alone. */
+export function inTime<Value>(promise: Promise<Value>, limitMs: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(new Error(`no answer within ${limitMs / 1_000} seconds`));
+    const timer = setTimeout(giveUp, limitMs);
+    timer.unref?.();
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -1,11 +1,11 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import type { HostSessions, HostValue, ToolCall } from "../../plugin/host/agent-host.ts";
-import type { AskingAgent, HostAgent, StartAnswer } from "../../plugin/host/agents.ts";
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import type { AskingAgent, HostAgent, StartAnswer } from "../../plugin/host/host-parts.ts";
+import { asObject, asString, omitUndefined, textOrJson, type UnknownObject } from "../../text/json.ts";
+import type { ChildNotes } from "../child-notes.ts";
 import { matches } from "../opencode/child-sessions.ts";
 import { DEFAULT_AGENT } from "../opencode/sessions.ts";
 import { listedIn, type SetupContext } from "./abilities.ts";
-import type { ChildNotes } from "./child-notes.ts";
 import { ask } from "./sessions.ts";
 import { opencode2Tools } from "./tools.ts";
 
@@ -118,7 +118,7 @@ interface HostRule {
 }
 
 function readRule({ action, resource, effect }: UnknownObject): HostRule {
-  return { action: String(action), resource: String(resource), effect: String(effect) };
+  return { action: textOrJson(action), resource: textOrJson(resource), effect: textOrJson(effect) };
 }
 
 function effectOf(rules: readonly HostRule[], action: string, resource: string): string {

@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
-import type { CompactionMoment } from "../../plugin/host/checkpoints.ts";
-import { opencode2Checkpoints } from "./checkpoints.ts";
+import type { CompactionMoment } from "../../plugin/host/host-parts.ts";
 import { type CompactionEvent, type CompactionRequest, createCompactionHooks } from "./compaction.ts";
+import { opencode2Checkpoints } from "./messages.ts";
 import { answerInWire, type ProviderWire, wireOf } from "./wire-answer.ts";
 
 const PROMPT = "Sum it up.";
@@ -61,7 +61,7 @@ function pluginWith(summary: string | undefined, texts: readonly string[] = []) 
   const plugin: Pick<AgentPlugin, "compact" | "beforeCompaction"> = {
     async compact(moment) {
       asked.push(moment);
-      return summary;
+      return summary === undefined ? undefined : { summary };
     },
     beforeCompaction: async () => texts,
   };
@@ -131,11 +131,12 @@ describe("a request for a summary", () => {
       body: JSON.stringify(body),
     });
     const plugin: Pick<AgentPlugin, "compact" | "beforeCompaction"> = {
-      compact: async ({ summarizer }) =>
-        summarizer?.summarize({ system: "You sum up.", prompt: "This.", maxOutputTokens: 7 } as never, {
-          signal: new AbortController().signal,
-          onProgress: () => {},
-        }),
+      async compact({ summarizer }) {
+        const request = { system: "You sum up.", prompt: "This.", maxOutputTokens: 7 };
+        const { signal } = new AbortController();
+        const summary = await summarizer?.summarize(request as never, { signal, onProgress: () => {} });
+        return summary === undefined ? undefined : { summary };
+      },
       beforeCompaction: async () => [],
     };
     const event = requestOf({ path, body }, { request });

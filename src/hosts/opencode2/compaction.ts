@@ -1,9 +1,9 @@
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
 import { asObject, asString, type UnknownObject } from "../../text/json.ts";
-import { HOOK_MS, inTime } from "../opencode/guard.ts";
-import { HEADING } from "./checkpoints.ts";
-import type { SessionReader } from "./read-session.ts";
-import type { HttpEvent } from "./requests.ts";
+import { HOOK_MS } from "../opencode/hooks.ts";
+import { inTime } from "../opencode/sessions.ts";
+import { HEADING } from "./messages.ts";
+import type { HttpEvent, SessionReader } from "./requests.ts";
 import { answerInWire, type ProviderWire, summarizerInWire, wireOf, withPromptText } from "./wire-answer.ts";
 
 /**
@@ -24,9 +24,9 @@ export function createCompactionHooks({ plugin, reader }: CompactionSetup): Comp
     async onCompaction(event) {
       const { sessionID: sessionId } = event;
       const model = modelOf(event.model);
-      const summary = await plugin.compact({ sessionId, model, messages: windowOf(sessionId) });
-      if (summary !== undefined) {
-        event.result = { summary };
+      const compacted = await plugin.compact({ sessionId, model, messages: windowOf(sessionId) });
+      if (compacted !== undefined) {
+        event.result = { summary: compacted.summary };
         return;
       }
       left.add(sessionId);
@@ -44,14 +44,14 @@ export function createCompactionHooks({ plugin, reader }: CompactionSetup): Comp
       const model = modelOf(event.model);
       const asked = summarizerInWire(wire, { request, body });
       const { summarizer } = asked;
-      const summary = await plugin.compact({
+      const compacted = await plugin.compact({
         sessionId,
         model,
         messages: windowOf(sessionId),
         summarizer,
       });
-      if (summary !== undefined) {
-        const text = `${HEADING}\n\n${summary}`;
+      if (compacted !== undefined) {
+        const text = `${HEADING}\n\n${compacted.summary}`;
         event.request = answeredBy(wire, { text, body, usage: asked.usage() });
         return;
       }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { ToastTone } from "../../plugin/host/screen.ts";
+import type { ToastTone } from "../../plugin/host/host-parts.ts";
 import { projectFolder } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, asString, jsonOrText } from "../../text/json.ts";
 

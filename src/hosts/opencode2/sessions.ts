@@ -7,14 +7,12 @@ import {
   type SessionStatus,
   type StoredSession,
 } from "../../plugin/host/agent-host.ts";
-import { createLruMap } from "../../plugin/host/features.ts";
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
-import { inTime } from "../opencode/guard.ts";
-import { readSession as readOpencodeSession } from "../opencode/sessions.ts";
+import { asObject, asString, createLruMap, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import type { ChildNotes, NotedChild } from "../child-notes.ts";
+import { inTime, readSession as readOpencodeSession } from "../opencode/sessions.ts";
 import type { SetupContext } from "./abilities.ts";
-import type { ChildNotes } from "./child-notes.ts";
 import { inheritedMessageId, ownMessageId } from "./messages.ts";
-import type { SessionReader } from "./read-session.ts";
+import type { SessionReader } from "./requests.ts";
 
 /** The sessions of OpenCode 2 over the calls of its context. What the host does not keep of a child, `notes` does. */
 export function createSessions(setup: SessionsSetup): Sessions {
@@ -96,7 +94,7 @@ export function createSessions(setup: SessionsSetup): Sessions {
       return rests ? "idle" : undefined;
     },
     hasTool: async (sessionId, tool) => offered.get(sessionId)?.has(tool) ?? true,
-    setNote: async (sessionId, note) => notes.set(sessionId, note),
+    setNote: async (sessionId, note) => notes.set(sessionId, { note }),
     newMessageId: (from) => ownMessageId(from ?? { atMs: now() }),
     prompt,
     stop: (sessionId) => ask(async () => void (await calls.interrupt({ sessionID: sessionId }))),
@@ -153,8 +151,6 @@ interface SessionsSetup {
   readonly reader: SessionReader;
   readonly now?: () => number;
 }
-
-type NotedChild = Awaited<ReturnType<ChildNotes["list"]>>[number];
 
 /** The sessions, and what the events of the host say about them. */
 export interface Sessions extends Omit<HostSessions, "createChild" | "limitChild" | "isForbidden"> {

@@ -1,26 +1,26 @@
 import { join } from "node:path";
 import type { AgentHost, AgentPlugin, RunningTool, ToolCall } from "../../plugin/host/agent-host.ts";
-import { createLruMap } from "../../plugin/host/features.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome, LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
-import { asObject, asString } from "../../text/json.ts";
+import { asObject, asString, createLruMap, textOrJson } from "../../text/json.ts";
+import { createChildNotes } from "../child-notes.ts";
 import { createLogFile } from "../log-file.ts";
-import { guardedHook, refusalOf } from "../opencode/guard.ts";
+import { guardedHook, refusalOf } from "../opencode/hooks.ts";
 import { attendanceOf, programArguments } from "../opencode/screen.ts";
 import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./abilities.ts";
-import { createChildNotes } from "./child-notes.ts";
 import { createChildSessions } from "./child-sessions.ts";
 import { COMPACTION_MS, createCompactionHooks } from "./compaction.ts";
 import { createAnswerFacts, createMessageFormat } from "./messages.ts";
 import { createNotices } from "./notices.ts";
-import { createSessionReader, ReadOnly } from "./read-session.ts";
 import {
   type ContextEvent,
   createModelList,
+  createSessionReader,
   type HeadersEvent,
   type HttpEvent,
   outgoingRequest,
+  ReadOnly,
   restoreContext,
   useCacheKeyOfOwner,
   useHeadersOfOwner,
@@ -71,7 +71,7 @@ function createParts(context: SetupContext, directory: string) {
   const notices = createNotices({ root: folders.root });
   const answers = createAnswerFacts();
   const reader = createSessionReader(context);
-  const notes = createChildNotes({ forks: folders.forks, directory });
+  const notes = createChildNotes({ agent: "opencode2", forks: folders.forks, directory });
   const sessions = createSessions({ context, notes, reader });
   const { mayStart, agents, ...children } = createChildSessions({ context, notes, directory });
   const host: AgentHost = {
@@ -80,7 +80,13 @@ function createParts(context: SetupContext, directory: string) {
     project: `opencode2 ${directory}`,
     attendance: attendanceOf(programArguments(process)),
     packageFolders: [directory, join(configHome(env), "opencode")],
-    can: { carryResults: false, rejectAsks: true, deliversOnce: true },
+    can: {
+      carryResults: false,
+      rejectAsks: true,
+      deliversOnce: true,
+      graftRequests: true,
+      wakeParents: true,
+    },
     format: createMessageFormat(answers),
     sessions: { ...sessions, ...children },
     tools: opencode2Tools,
@@ -189,12 +195,12 @@ async function addTools(
 ): Promise<void> {
   const running = async (call: Readonly<Record<string, unknown>>): Promise<RunningTool> => {
     const { sessionID, id, messageID, agent: named, signal, progress } = call;
-    const sessionId = String(sessionID);
-    const caller = String(named);
+    const sessionId = textOrJson(sessionID);
+    const caller = textOrJson(named);
     return {
       sessionId,
-      callId: String(id),
-      messageId: String(messageID),
+      callId: textOrJson(id),
+      messageId: textOrJson(messageID),
       agent: caller,
       // GA gives one; in the snapshot a tool is not told that nobody waits any more.
       signal: signal instanceof AbortSignal ? signal : new AbortController().signal,

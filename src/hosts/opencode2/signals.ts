@@ -1,8 +1,16 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import type { ForkError } from "../../fork/life/record.ts";
 import type { AgentPlugin, HostSignal } from "../../plugin/host/agent-host.ts";
-import { createLruMap } from "../../plugin/host/features.ts";
-import { asArray, asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  createLruMap,
+  omitUndefined,
+  textOrJson,
+  type UnknownObject,
+} from "../../text/json.ts";
 import { type AnswerFacts, isOwnId } from "./messages.ts";
 import type { ModelList } from "./requests.ts";
 import type { Sessions } from "./sessions.ts";
@@ -208,7 +216,7 @@ const MAX_MESSAGE_CHARS = 1_000;
 
 /** What is asked for: the kind, and the command or the path. */
 function askText({ action, resources }: UnknownObject): string {
-  const [resource = ""] = asArray(resources).map(String);
+  const [resource = ""] = asArray(resources).map(textOrJson);
   const text = `${asString(action) ?? "a tool"} ${resource}`.replace(/\s+/g, " ").trim();
   return text.length <= MAX_ASK_CHARS ? text : `${text.slice(0, MAX_ASK_CHARS - 1)}…`;
 }

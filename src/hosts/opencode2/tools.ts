@@ -8,8 +8,14 @@ import type {
   ToolParameter,
   WholeOutput,
 } from "../../plugin/host/agent-host.ts";
-import { createLruMap } from "../../plugin/host/features.ts";
-import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import {
+  asArray,
+  asObject,
+  asString,
+  createLruMap,
+  omitUndefined,
+  type UnknownObject,
+} from "../../text/json.ts";
 import { patchedFiles, readHostFile } from "../opencode/tool-output.ts";
 
 /** What OpenCode 2's tools mean. */
@@ -129,16 +135,10 @@ const SHELL_FOLDER = "shell";
 /** A tool for the model in the host's own terms. */
 export function toolDefinition(name: string, tool: ModelTool, running: RunningFacts): UnknownObject {
   const { description, parameters, execute } = tool;
-  const entries = Object.entries(parameters);
   return {
     name,
     description,
-    input: {
-      type: "object",
-      properties: Object.fromEntries(entries.map(([key, parameter]) => [key, schemaOf(parameter)])),
-      required: entries.flatMap(([key, { isRequired }]) => (isRequired ? [key] : [])),
-      additionalProperties: false,
-    },
+    input: inputSchema(parameters),
     // Else it would exist only inside the tool that runs JavaScript.
     options: { codemode: false },
     async execute(input: unknown, call: unknown) {
@@ -150,6 +150,17 @@ export function toolDefinition(name: string, tool: ModelTool, running: RunningFa
 
 /** What a running tool is told, from what the host gives to it. */
 type RunningFacts = (call: UnknownObject) => Promise<RunningTool>;
+
+/** The arguments of a tool as a JSON schema. */
+export function inputSchema(parameters: ModelTool["parameters"]): UnknownObject {
+  const entries = Object.entries(parameters);
+  return {
+    type: "object",
+    properties: Object.fromEntries(entries.map(([key, parameter]) => [key, schemaOf(parameter)])),
+    required: entries.flatMap(([key, { isRequired }]) => (isRequired ? [key] : [])),
+    additionalProperties: false,
+  };
+}
 
 function schemaOf(parameter: ToolParameter): UnknownObject {
   const { description } = parameter;

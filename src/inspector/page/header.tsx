@@ -1,6 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Transcript } from "../../transcript/message.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { InspectedSession, PolicyBudget, PolicyInfo, WindowView } from "../view/types.ts";
 import type { Side } from "./state/band-layout.ts";
 import {
@@ -10,16 +9,13 @@ import {
   type PageAction,
   type PageState,
   type PolicyChoice,
+  parseBudget,
   stepOfBudget,
 } from "./state/page-state.ts";
-import { Busy, count, FATES, FateBadge, moment, plural, signed, verdictOf } from "./words/words.tsx";
+import { count, FATES, FateBadge, plural, signed } from "./words/words.tsx";
 
-/** The session at a glance: its name, how full its window is, and what was left out. */
-export function Header({ session, view, state, search, theme, onTheme, onHelp }: HeaderProps): VNode {
-  const { windowTokens, windowKnown } = session;
-  const share = Math.min(1, view.tokensAfter / windowTokens);
-  const fill = view.tokensAfter > windowTokens ? "over" : "within";
-  const verdict = useMemo(() => verdictOf(view, session), [view, session]);
+/** What session this is, the search, and what is about the page itself. */
+export function Header({ session, search, theme, onTheme, onHelp }: HeaderProps): VNode {
   return (
     <header class="head">
       <div class="name">
@@ -31,17 +27,6 @@ export function Header({ session, view, state, search, theme, onTheme, onHelp }:
           <RedactionNote secrets={session.redactedSecrets} />
         </p>
         <Problems problems={session.problems} />
-      </div>
-      <div class="full">
-        <p class="figure">
-          <b id="window-tokens">{count(view.tokensAfter)}</b> of {count(windowTokens)} tokens in the window
-          {!windowKnown && <span class="dim"> (size assumed)</span>}
-          <Busy state={state} />
-        </p>
-        <div class={`meter ${fill}`} aria-hidden="true">
-          <span style={{ width: `${100 * share}%` }} />
-        </div>
-        <p class="verdict">{verdict}</p>
       </div>
       <div class="tools">
         <SearchBox {...search} />
@@ -62,9 +47,6 @@ export function Header({ session, view, state, search, theme, onTheme, onHelp }:
 
 interface HeaderProps {
   readonly session: InspectedSession;
-  readonly view: WindowView;
-  /** `working` while a newer view is being computed. */
-  readonly state: "working" | "done";
   readonly search: SearchBoxProps;
   readonly theme: Theme;
   readonly onTheme: () => void;
@@ -146,9 +128,9 @@ interface SearchBoxProps {
   readonly onStep: (step: 1 | -1) => void;
 }
 
-/** The controls: policy, budget and time, and a second policy to compare with. */
+/** The controls: policy and budget, and a second policy to compare with. */
 export function Controls(props: ControlsProps): VNode {
-  const { state, dispatch, transcript, policies, viewA, viewB } = props;
+  const { state, dispatch, policies, viewA, viewB } = props;
   const isCompared = state.compare === "on";
   const control = (side: Side, name: string): VNode => (
     <PolicyControl side={side} name={name} choice={state[side]} policies={policies} dispatch={dispatch} />
@@ -157,7 +139,6 @@ export function Controls(props: ControlsProps): VNode {
     <section class="controls" aria-label="Controls">
       <div class="line-of">
         {control("a", isCompared ? "A" : "Policy")}
-        <TimeControl transcript={transcript} upTo={state.upTo} dispatch={dispatch} />
         <button type="button" aria-pressed={isCompared} onClick={() => dispatch({ type: "compare" })}>
           Compare
         </button>
@@ -167,8 +148,8 @@ export function Controls(props: ControlsProps): VNode {
           {control("b", "B")}
           {viewB && (
             <p class="difference" aria-live="polite">
-              A sends <b>{count(viewA.tokensAfter)}</b> tokens, B <b>{count(viewB.tokensAfter)}</b>: B − A ={" "}
-              <b id="difference">{signed(viewB.tokensAfter - viewA.tokensAfter)}</b>
+              A sends <b>{count(viewA.size.tokens)}</b> tokens, B <b>{count(viewB.size.tokens)}</b>: B − A ={" "}
+              <b id="difference">{signed(viewB.size.tokens - viewA.size.tokens)}</b>
             </p>
           )}
         </div>
@@ -180,7 +161,6 @@ export function Controls(props: ControlsProps): VNode {
 interface ControlsProps {
   readonly state: PageState;
   readonly dispatch: (action: PageAction) => void;
-  readonly transcript: Transcript;
   readonly policies: readonly PolicyInfo[];
   readonly viewA: WindowView;
   readonly viewB: WindowView | undefined;
@@ -232,7 +212,7 @@ interface PolicyControlProps {
 
 /** The budget of a policy, as a slider and as an exact number. */
 function BudgetControl({ side, limits, budget, dispatch }: BudgetControlProps): VNode {
-  const { label, unit, min, max } = limits;
+  const { label, unit } = limits;
   const setBudget = (to: number): void => dispatch({ type: "set-budget", side, budget: to });
   // An answer of the engine may come while somebody types: what is typed stays until it is taken.
   const [typed, setTyped] = useState<string>();
@@ -253,17 +233,16 @@ function BudgetControl({ side, limits, budget, dispatch }: BudgetControlProps): 
       />
       <span class="exact">
         <input
-          type="number"
+          type="text"
+          inputMode="decimal"
           id={`exact-${side}`}
           aria-label={`${label}, in ${unit}, exactly`}
-          min={min}
-          max={max}
           value={typed ?? budget}
           onInput={({ currentTarget }) => setTyped(currentTarget.value)}
           onChange={({ currentTarget }) => {
-            const asked = currentTarget.valueAsNumber;
+            const asked = parseBudget(currentTarget.value, limits);
             setTyped(undefined);
-            if (Number.isFinite(asked)) setBudget(Math.min(max, Math.max(min, Math.round(asked))));
+            if (asked !== undefined) setBudget(asked);
           }}
         />{" "}
         {unit}
@@ -275,38 +254,6 @@ function BudgetControl({ side, limits, budget, dispatch }: BudgetControlProps): 
 interface BudgetControlProps extends Pick<PolicyControlProps, "side" | "dispatch"> {
   readonly limits: PolicyBudget;
   readonly budget: number;
-}
-
-/** The time slider: shows the window as it was after that many messages. */
-function TimeControl({ transcript, upTo, dispatch }: TimeControlProps): VNode {
-  const messages = transcript.length;
-  const atMs = transcript[upTo - 1]?.createdAt;
-  const words = `message ${count(upTo)} of ${count(messages)}${atMs === undefined ? "" : `, ${moment(atMs)}`}`;
-  return (
-    <div class="control time">
-      <label class="label" for="time">
-        Time
-      </label>
-      <input
-        id="time"
-        type="range"
-        min={Math.min(1, messages)}
-        max={messages}
-        step={1}
-        value={upTo}
-        disabled={messages < 2}
-        aria-valuetext={words}
-        onInput={({ currentTarget }) =>
-          dispatch({ type: "scrub", upTo: currentTarget.valueAsNumber, messages })
-        }
-      />
-      <output for="time">{words}</output>
-    </div>
-  );
-}
-
-interface TimeControlProps extends Pick<ControlsProps, "transcript" | "dispatch"> {
-  readonly upTo: number;
 }
 
 /** Explains what the page shows, and its keys. */

@@ -6,12 +6,14 @@ import { type AskedSession, useAnswer } from "./engine/engine.ts";
 import { Controls, Header, HelpDialog, useTheme } from "./header.tsx";
 import { ItemPanel } from "./panel/item-panel.tsx";
 import { type LiveNews, LivePanel, LiveStrip } from "./panel/live-panel.tsx";
-import { ChildPanel, CompactionPanel } from "./panel/preview-panels.tsx";
+import { ChildPanel } from "./panel/preview-panels.tsx";
+import { CostPanel, LostPanel, PoliciesPanel } from "./panel/question-panels.tsx";
 import { TotalsPanel } from "./panel/totals-panel.tsx";
 import { type BandLayout, type LayoutOptions, layoutBands } from "./state/band-layout.ts";
 import { firstState, nextState, type PageAction, type PanelTab, windowOptions } from "./state/page-state.ts";
-import { Strata } from "./strata/strata.tsx";
-import { FATES, FateBadge, makeFocusable } from "./words/words.tsx";
+import { ListTools, Strata } from "./strata/strata.tsx";
+import { WindowHead } from "./window/window-head.tsx";
+import { FATES, FateBadge, makeFocusable, verdictOf } from "./words/words.tsx";
 
 /** The page of one session. State is a reducer (state/page-state.ts); every number is asked of the engine (engine/engine.ts). */
 export function Inspector({ asked, live }: InspectorProps): VNode {
@@ -31,7 +33,9 @@ export function Inspector({ asked, live }: InspectorProps): VNode {
   const windows = useAnswer<"windows">(asked, { type: "windows", a, ...(isCompared && { b }) });
   const viewA = windows.answer?.a;
   const viewB = isCompared ? windows.answer?.b : undefined;
-  const layout = useLayout({ a: viewA, b: viewB, windowTokens });
+  const verdict = useMemo(() => (viewA === undefined ? "" : verdictOf(viewA, session)), [viewA, session]);
+  const { answer: overTime } = useAnswer<"over-time">(asked, { type: "over-time" });
+  const layout = useLayout({ a: viewA, b: viewB, windowTokens, list: state.list });
   const columns = useMemo(() => columnsOf(windows.answer, viewB), [windows.answer, viewB]);
   const { answer: matches } = useAnswer<"search">(asked, { type: "search", query: state.query });
   const matchKeys = useMemo(() => new Set(matches?.map(({ key }) => key)), [matches]);
@@ -40,7 +44,9 @@ export function Inspector({ asked, live }: InspectorProps): VNode {
     const keys = (matches ?? []).filter(({ index }) => index < state.upTo).map(({ key }) => key);
     const from = state.active === undefined ? -1 : keys.indexOf(state.active);
     const key = keys[from < 0 && by < 0 ? keys.length - 1 : (from + by + keys.length) % keys.length];
-    if (key !== undefined) dispatch({ type: "point", key });
+    if (key === undefined) return;
+    if (layout?.places.has(key) === false) dispatch({ type: "list", list: { earlier: "open", filter: {} } });
+    dispatch({ type: "point", key });
   };
   useShortcuts({ dispatch, step });
   if (windows.answer === undefined || viewA === undefined || layout === undefined) {
@@ -51,13 +57,12 @@ export function Inspector({ asked, live }: InspectorProps): VNode {
     );
   }
   const { policies } = windows.answer;
+  const onMoment = (upTo: number): void => dispatch({ type: "scrub", upTo, messages: transcript.length });
   const openedPlace = state.opened === undefined ? undefined : layout.places.get(state.opened);
   return (
     <div class="page">
       <Header
         session={session}
-        view={viewA}
-        state={windows.state}
         theme={theme}
         onTheme={toggle}
         onHelp={() => dispatch({ type: "help", help: "open" })}
@@ -70,16 +75,20 @@ export function Inspector({ asked, live }: InspectorProps): VNode {
         }}
       />
       {live && <LiveStrip {...live} />}
-      <Controls
-        state={state}
+      <WindowHead
+        session={session}
+        view={viewA}
+        overTime={overTime}
+        verdict={verdict}
+        state={windows.state}
+        upTo={state.upTo}
+        filter={state.list.filter}
         dispatch={dispatch}
-        transcript={transcript}
-        policies={policies}
-        viewA={viewA}
-        viewB={viewB}
       />
+      <Controls state={state} dispatch={dispatch} policies={policies} viewA={viewA} viewB={viewB} />
       <main class="main">
         <div class="left" aria-busy={windows.state === "working"}>
+          <ListTools view={viewA} session={session} list={state.list} dispatch={dispatch} />
           <Strata
             layout={layout}
             source={session}
@@ -98,7 +107,25 @@ export function Inspector({ asked, live }: InspectorProps): VNode {
           tabs={live === undefined ? TABS : [...TABS, "live"]}
           onTab={(tab) => dispatch({ type: "show-tab", tab })}
         >
-          {state.tab === "totals" && <TotalsPanel a={viewA} b={viewB} session={session} />}
+          {state.tab === "fills" && (
+            <TotalsPanel
+              a={viewA}
+              b={viewB}
+              session={session}
+              filter={state.list.filter}
+              dispatch={dispatch}
+            />
+          )}
+          {state.tab === "cost" && <CostPanel session={session} onMoment={onMoment} />}
+          {state.tab === "lost" && <LostPanel asked={asked} upTo={state.upTo} onMoment={onMoment} />}
+          {state.tab === "policies" && (
+            <PoliciesPanel
+              asked={asked}
+              upTo={state.upTo}
+              chosen={state.a.policy}
+              onPolicy={(policy) => dispatch({ type: "choose-policy", side: "a", policy })}
+            />
+          )}
           {state.tab === "item" && (
             <ItemPanel
               asked={asked}
@@ -108,7 +135,6 @@ export function Inspector({ asked, live }: InspectorProps): VNode {
           )}
           {state.tab === "live" && live && <LivePanel state={live.state} />}
           {state.tab === "child" && <ChildPanel asked={asked} upTo={state.upTo} />}
-          {state.tab === "compaction" && <CompactionPanel asked={asked} upTo={state.upTo} />}
         </Panel>
       </main>
       {state.help === "open" && <HelpDialog onClose={() => dispatch({ type: "help", help: "closed" })} />}
@@ -116,20 +142,20 @@ export function Inspector({ asked, live }: InspectorProps): VNode {
   );
 }
 
-interface LayoutInput extends Pick<LayoutOptions, "b" | "windowTokens"> {
+interface LayoutInput extends Required<Pick<LayoutOptions, "b" | "windowTokens" | "list">> {
   readonly a: WindowView | undefined;
 }
 
 /** The layout of a view; bands that did not change stay the same objects. */
-function useLayout({ a, b, windowTokens }: LayoutInput): BandLayout | undefined {
+function useLayout({ a, b, windowTokens, list }: LayoutInput): BandLayout | undefined {
   const last = useRef<BandLayout | undefined>(undefined);
   return useMemo(() => {
-    last.current = a && layoutBands(a, { b, windowTokens, last: last.current });
+    last.current = a && layoutBands(a, { b, windowTokens, list, last: last.current });
     return last.current;
-  }, [a, b, windowTokens]);
+  }, [a, b, windowTokens, list]);
 }
 
-const TABS: readonly PanelTab[] = ["totals", "item", "child", "compaction"];
+const TABS: readonly PanelTab[] = ["fills", "cost", "lost", "child", "policies", "item"];
 
 function columnsOf(windows: Windows | undefined, b: WindowView | undefined): readonly string[] {
   if (windows === undefined) return [];
@@ -189,10 +215,12 @@ interface PanelProps {
 }
 
 const LABELS: Readonly<Record<PanelTab, string>> = {
-  totals: "Totals",
-  item: "Before / after",
+  fills: "Fills",
+  cost: "Cost",
+  lost: "Lost",
   child: "Child",
-  compaction: "Compaction",
+  policies: "Policies",
+  item: "Text",
   live: "Live",
 };
 
@@ -238,7 +266,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
 }
 
-/** What colours, letters, heights and widths mean. */
+/** What letters, textures, colours and lengths mean. */
 function Legend(): VNode {
   return (
     <div class="legend">
@@ -253,7 +281,9 @@ function Legend(): VNode {
           </li>
         ))}
       </ul>
-      <p>Taller: more tokens (square root). Solid: sent to the model. Faint: left out.</p>
+      <p>
+        Longer: more tokens. Colour: what it is, as above. Solid: in the window. Textured: not in the window.
+      </p>
     </div>
   );
 }

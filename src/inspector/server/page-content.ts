@@ -45,7 +45,7 @@ export function createInspectedSession(
 interface ReadSession
   extends Pick<
     InspectedSession,
-    "name" | "title" | "format" | "sessionId" | "workingDirectory" | "transcript" | "problems"
+    "name" | "title" | "format" | "sessionId" | "workingDirectory" | "transcript" | "problems" | "cost"
   > {
   /** The model's window, where it is known. */
   readonly windowTokens?: number;
@@ -64,10 +64,13 @@ export function modelName(transcript: Transcript): string | undefined {
 /** A session without secrets in anything that a person could read of it: messages, title, paths and problems. */
 export function redactSession(session: InspectedSession): InspectedSession {
   const { text, message, found } = createRedactor();
-  const { title, workingDirectory } = session;
+  const { title, workingDirectory, cost } = session;
   return {
     ...session,
     name: text(session.name),
+    ...(cost && {
+      cost: { ...cost, breaks: cost.breaks.map((found) => ({ ...found, detail: text(found.detail) })) },
+    }),
     ...(title !== undefined && { title: text(title) }),
     ...(workingDirectory !== undefined && { workingDirectory: text(workingDirectory) }),
     problems: session.problems.map((problem) => text(problem)),
@@ -168,5 +171,5 @@ export async function readPageAssets(places: readonly URL[] = PLACES): Promise<P
 const PLACES: readonly URL[] = (
   import.meta.url.endsWith("/page-content.ts")
     ? ["../../../dist/inspector/"]
-    : ["./inspector/", "../dist/inspector/"]
+    : ["../inspector/", "../dist/inspector/"]
 ).map((place) => new URL(place, import.meta.url));

@@ -1,9 +1,12 @@
+import { createWindowMeasure } from "../../session/measure-window.ts";
 import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import { deepEqual } from "../../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
+import { reportsContextUsage } from "../../transcript/estimate-context.ts";
 import { isAnswer, type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import { itemTextOf, searchItems } from "./item-text.ts";
+import { lostContent } from "./lost-content.ts";
 import { clampBudget, type PolicyRun, policiesFor, runPolicy } from "./policies.ts";
 import { previewCompaction, previewForks } from "./previews.ts";
 import { createRecordedRows, isCompactionSummary, type RecordedRows } from "./recorded-rows.ts";
@@ -14,9 +17,12 @@ import type {
   MessageRow,
   PolicyId,
   PolicyInfo,
+  ShownSize,
   WindowOptions,
+  WindowOverTime,
   WindowView,
 } from "./types.ts";
+import { windowOverTime } from "./window-over-time.ts";
 import {
   createWindowRows,
   createWindowTotals,
@@ -54,6 +60,9 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const transcriptUpTo = createPastTranscript(transcript);
   const policies = policiesFor({ windowTokens, ...sizeOf(transcript, recorded) });
   const runs = new Map<string, CachedRun>();
+  const measure = createWindowMeasure();
+  const sizes = new Map<number, RecordedSize>();
+  let overTime: WindowOverTime | undefined;
 
   function clampUpTo(upTo: number = transcript.length): number {
     return Math.min(transcript.length, Math.max(0, Math.floor(upTo) || 0));
@@ -98,29 +107,82 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const cacheProfile = (): CacheProfile => cacheProfileFor({ id: modelOf(session) ?? "" });
   const sentAt = (upTo: number): Transcript => runOf({ policy: "as-sent", upTo }).run.left;
 
+  /** The size that the recording tells, and what the rows of the request that was counted sum up to. */
+  function recordedSize(upTo: number): RecordedSize {
+    const known = sizes.get(upTo);
+    if (known !== undefined) return known;
+    const source = transcriptUpTo(upTo);
+    const size = measure(source);
+    const counted = size.source === "usage" ? source.findLast(reportsContextUsage) : undefined;
+    // Edits that are newer than the count are not in it.
+    const counting = (batches ?? []).filter(
+      ({ at }) => counted !== undefined && at <= (counted.createdAt ?? at),
+    );
+    const run = runPolicy(source, { policy: "as-sent", budget: 0, format, windowTokens, batches: counting });
+    const rowTokens = createWindowRows(recorded)(run).reduce((sum, { keptTokens }) => sum + keptTokens, 0);
+    const insertedTokens = insertedRows(run, recorded).reduce((sum, { tokens }) => sum + tokens, 0);
+    const made = { tokens: size.tokens, source: size.source, rowTokens: rowTokens + insertedTokens };
+    sizes.set(upTo, made);
+    return made;
+  }
+
+  function sizeOfView(upTo: number, tokensAfter: number): ShownSize {
+    const { tokens, source, rowTokens } = recordedSize(upTo);
+    const outside = source === "usage" ? Math.min(tokens, allTime().systemTokens) : 0;
+    // Where estimates are larger than the count, what is left counts as much less as they do.
+    const shownTokens =
+      tokens - outside >= rowTokens
+        ? tokens + tokensAfter - rowTokens
+        : Math.round(outside + (tokens - outside) * (rowTokens === 0 ? 0 : tokensAfter / rowTokens));
+    const outsideTokens = source === "usage" ? Math.max(0, shownTokens - tokensAfter) : 0;
+    return { tokens: shownTokens, source, outsideTokens };
+  }
+
   function viewOf(options: NormalOptions, run: PolicyRun): WindowView {
     const rowsOf = caches.rows.get(options.policy) ?? createWindowRows(recorded);
     caches.rows.set(options.policy, rowsOf);
     const rows = rowsOf(run);
     const inserted = insertedRows(run, recorded);
+    const totals = caches.totals(options.policy, rows, inserted);
     return {
       ...options,
+      size: sizeOfView(options.upTo, totals.tokensAfter),
       rows,
       inserted,
       boundaries: run.source.flatMap((message, index) => (isCompactionSummary(message) ? [index] : [])),
       cachedPrefix: cachedPrefix(sentAt(lastRequestEnd(run.source)), run.left, rows),
-      ...caches.totals(options.policy, rows, inserted),
+      ...totals,
     };
+  }
+
+  function inspectWindow(options: WindowOptions): WindowView {
+    const normal = normalizeOptions(options);
+    const cached = runOf(normal);
+    cached.view ??= viewOf(normal, cached.run);
+    return cached.view;
+  }
+
+  function allTime(): WindowOverTime {
+    overTime ??= windowOverTime(transcript, recorded);
+    return overTime;
   }
 
   return {
     session,
     policies,
-    inspectWindow(options) {
-      const normal = normalizeOptions(options);
-      const cached = runOf(normal);
-      cached.view ??= viewOf(normal, cached.run);
-      return cached.view;
+    inspectWindow,
+    windowOverTime: allTime,
+    lostContent() {
+      const { compactions } = allTime();
+      return lostContent(transcript, { compactions, workingDirectory: session.workingDirectory });
+    },
+    comparePolicies({ upTo }) {
+      const now = inspectWindow({ policy: "as-sent", ...(upTo !== undefined && { upTo }) });
+      return policies.map((policy) => {
+        const view = inspectWindow({ policy: policy.id, ...(upTo !== undefined && { upTo }) });
+        const { tokens } = view.size;
+        return { ...policy, tokens, changeTokens: tokens - now.size.tokens };
+      });
     },
     itemText: (options, place) => itemTextOf(runOf(normalizeOptions(options)).run, place),
     previewForks(options) {
@@ -151,6 +213,10 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
 }
 
 type NormalOptions = Required<Pick<WindowOptions, "policy" | "upTo">> & Pick<WindowOptions, "budget">;
+
+interface RecordedSize extends Pick<ShownSize, "tokens" | "source"> {
+  readonly rowTokens: number;
+}
 
 interface CachedRun {
   readonly run: PolicyRun;

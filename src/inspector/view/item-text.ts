@@ -1,9 +1,8 @@
 import { readableJson } from "../../stages/lines/read-call.ts";
 import { GAP_MARKER } from "../../stages/lines/select.ts";
+import { filePlaceholder, handleOf } from "../../transcript/content.ts";
 import { type Message, type MessageId, shownOutcome, type Transcript } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
-import { filePlaceholder } from "../../transcript/render.ts";
-import { handleOf } from "../../transcript/tool-results.ts";
 import type { PolicyRun } from "./policies.ts";
 import { inputText, partTexts, type TextsAs } from "./recorded-rows.ts";
 import type { ItemPlace, ItemText, SearchMatch, TextRange } from "./types.ts";

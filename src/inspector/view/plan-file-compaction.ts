@@ -4,21 +4,22 @@ import {
   type NothingToCompact,
   planCompaction,
 } from "../../compaction/plan/plan-compaction.ts";
+import { type FactsBudget, factsBudget } from "../../compaction/summary/facts.ts";
 import { foldSummary, type Representation } from "../../compaction/summary/message.ts";
 import type { OverflowSettings } from "../../compaction/trigger/overflow.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import type { Transcript } from "../../transcript/message.ts";
 
-/** Plans a manual compaction of a recorded session, in the representation that its own agent understands. */
+/** Plans a compaction of a recorded session, in the representation that its own agent understands. */
 export function planFileCompaction(
   { transcript, format }: RecordedFile,
-  { windowTokens, keepTokens, overflow }: FileCompactionOptions,
+  { windowTokens, keepTokens, overflow, trigger = "manual" }: FileCompactionOptions,
 ): CompactionPlan | NothingToCompact {
   const model = transcript.findLast((message) => message.model !== undefined)?.model;
   return planCompaction({
     transcript,
-    trigger: "manual",
+    trigger,
     representation: REPRESENTATIONS[format] ?? "user-summary",
     limits: { contextTokens: windowTokens, outputTokens: 0 },
     estimate: { estimator: "calibrated", ...(model && { model }) },
@@ -35,9 +36,13 @@ interface RecordedFile {
   readonly format: FormatName;
 }
 
-interface FileCompactionOptions {
+export interface FileCompactionOptions {
   readonly windowTokens: number;
   readonly keepTokens?: number | undefined;
+  /** Most tokens of a summary without a model, not counting requests that must stay; by default a share of what it stands for. */
+  readonly summaryTokens?: number | undefined;
+  /** With `threshold` nothing is folded where all of it may stay. @default manual */
+  readonly trigger?: "manual" | "threshold";
   /** How the reserve for an answer is counted. */
   readonly overflow?: Partial<OverflowSettings>;
 }
@@ -52,15 +57,28 @@ const REPRESENTATIONS: Readonly<Partial<Record<FormatName, Representation>>> = {
 
 /** Compacts a recorded session with the summary that needs no model; `unchanged` says why there is none. */
 export function compactFileWithoutModel(file: RecordedFile, options: FileCompactionOptions): FoldedFile {
-  const plan = planFileCompaction(file, options);
-  if (plan.status === "nothing") return { status: "unchanged", reason: plan.reason };
+  const planned = planFileCompaction(file, options);
+  if (planned.status === "nothing") return { status: "unchanged", reason: planned.reason };
+  const { summaryTokens = Number.POSITIVE_INFINITY } = options;
+  const plan = { ...planned, factsBudget: smallerOf(planned.factsBudget, factsBudget(summaryTokens * 3)) };
   const { estimator } = plan.estimate;
   const summary = foldSummary(plan.foldMaterial, {
-    maxTokens: plan.material.maxSummaryTokens,
+    maxTokens: Math.min(plan.material.maxSummaryTokens, Math.floor(summaryTokens * PROSE_SHARE)),
     ...(estimator && { estimator }),
   });
   const settled = settleCompaction(plan, { prose: summary, degraded: true, continuation: "append" }, 0);
   return settled.status === "compacted" ? { ...settled, plan, summary } : settled;
+}
+
+/** What the facts leave to the prose of a summary. */
+const PROSE_SHARE = 0.4;
+
+function smallerOf(one: FactsBudget, other: FactsBudget): FactsBudget {
+  return {
+    wordsChars: Math.min(one.wordsChars, other.wordsChars),
+    filesChars: Math.min(one.filesChars, other.filesChars),
+    anchorsChars: Math.min(one.anchorsChars, other.anchorsChars),
+  };
 }
 
 type FoldedFile =

@@ -4,15 +4,14 @@ import { processMessagesForFork } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { type EditBatch, hasTargets } from "../../session/history.ts";
 import { createSession } from "../../session/session.ts";
-import { compactionBoundary } from "../../stages/boundary.ts";
-import { charBudget } from "../../stages/budget.ts";
+import { charBudget, compactionBoundary } from "../../stages/boundary.ts";
 import { keepLines } from "../../stages/lines/keep-lines.ts";
 import { PRUNE_MINIMUM, PRUNE_PROTECT, pruneStage } from "../../stages/prune.ts";
 import { supersede } from "../../stages/supersede.ts";
 import { type Edit, runStages, type Stage } from "../../transcript/edit.ts";
-import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
-import { createRenderer } from "../../transcript/render.ts";
-import { compactFileWithoutModel } from "./plan-file-compaction.ts";
+import { isVisibleToModel, type Message, type Transcript } from "../../transcript/message.ts";
+import { compactFileWithoutModel, type FileCompactionOptions } from "./plan-file-compaction.ts";
+import { partTexts } from "./recorded-rows.ts";
 import type { PolicyBudget, PolicyId, PolicyInfo } from "./types.ts";
 
 /** The policies, with budgets that fit a session of this size. */
@@ -47,8 +46,9 @@ export function policiesFor({ windowTokens, tokens, chars }: SessionSize): reado
     {
       id: "lines",
       label: "Keep lines",
-      about: "Of old work only the lines most likely to be needed stay; the newest results stay whole.",
-      budget: charLimits("what may stay", chars),
+      about:
+        "Of old work only the lines most likely to be needed stay; the newest results and what users said stay whole.",
+      budget: charLimits("all that is sent, as far as old work can give way", chars),
     },
     {
       id: "prune",
@@ -162,14 +162,32 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
     case "prune":
       return runOf(source, [pruneStage(pruneTo(budget))]);
     case "fold":
-      return foldRun(source, { ...request, keepTokens: budget });
-    case "last-n": {
-      const newest = charBudget({ maxChars: budget, render: createRenderer() });
-      return runStagesOn(source, [compactionBoundary({ from: "summary" }), newest]);
-    }
+      return foldRun(source, { ...request, keepTokens: budget, trigger: "threshold" });
+    case "last-n":
+      return newestRun(source, budget);
     default:
       return policy satisfies never;
   }
+}
+
+function newestRun(source: Transcript, budgetChars: number): PolicyRun {
+  const within = (maxChars: number): PolicyRun => {
+    const newest = charBudget({ maxChars: Math.max(MIN_CHARS, maxChars), render: countedText });
+    return runStagesOn(source, [compactionBoundary({ from: "summary" }), newest]);
+  };
+  const run = within(budgetChars);
+  // A newest message that is too long is shortened as it is rendered, which is without its reasoning.
+  const overChars = run.left.reduce((sum, message) => sum + countedText(message).length, 0) - budgetChars;
+  return overChars > 0 ? within(budgetChars - overChars) : run;
+}
+
+/** The texts of a message as the page counts them: reasoning and inputs too, which a rendered message leaves out. */
+function countedText(message: Message): string {
+  return message.parts
+    .filter(({ agentVisible }) => agentVisible !== false)
+    .flatMap((part) => partTexts(message, part, "shown"))
+    .map(({ text }) => text)
+    .join("");
 }
 
 /** The edits of a batch, as long as its messages are there. */
@@ -218,7 +236,7 @@ const STOPPED_CLOCK = { now: () => 0, sleep: async () => {} };
 
 function foldRun(
   source: Transcript,
-  { format, ...options }: Pick<PolicyRequest, "format" | "windowTokens"> & { readonly keepTokens?: number },
+  { format, ...options }: Pick<PolicyRequest, "format"> & FileCompactionOptions,
 ): PolicyRun {
   const folded = compactFileWithoutModel({ transcript: source, format }, options);
   if (folded.status === "unchanged") return runOf(source, []);

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { sessionOf } from "../../../test/rig/inspector/check-view.ts";
 import { transcript } from "../../../test/rig/notation.ts";
 import { compact } from "../../compaction/compact.ts";
-import type { ForkWay } from "../../fork/context/choose-way.ts";
 import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
+import type { ForkWay } from "../../fork/context/options.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
-import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
-import { renderMessage } from "../../transcript/render.ts";
+import { renderMessage } from "../../transcript/content.ts";
+import { isVisibleToModel, type Message, type Transcript } from "../../transcript/message.ts";
 import { createInspection } from "./inspection.ts";
 import { planFileCompaction } from "./plan-file-compaction.ts";
 import type { ForkPreviewOptions } from "./types.ts";
@@ -121,5 +121,42 @@ describe("the preview of a compaction", () => {
       reason: "Everything is recent enough to stay word for word.",
     });
     expect(createInspection(sessionOf([])).previewCompaction()).toMatchObject({ status: "nothing" });
+  });
+});
+
+describe("a budget", () => {
+  const steps = Array.from({ length: 30 }, (_, at): Message[] => {
+    const said = transcript(`a:${at * 20}(bash:${(at * 977) % 4_000})`)[0] as Message;
+    const thought = { type: "reasoning" as const, text: "t".repeat(900) };
+    return [{ ...said, id: `m${at}`, parts: [thought, ...said.parts] }];
+  }).flat();
+  const asked = transcript("u:300").map((message) => ({ ...message, id: "asked" }));
+  const inspection = createInspection(sessionOf([...asked, ...steps]));
+
+  it.each([2_000, 5_000, 20_000, 60_000])("of %d characters holds with reasoning too", (budget) => {
+    for (const policy of ["last-n", "fill", "fixed"] as const)
+      expect(inspection.inspectWindow({ policy, budget }).charsAfter).toBeLessThanOrEqual(budget);
+  });
+
+  it("of a compaction leaves more the larger it is", () => {
+    const sizes = [1_000, 3_000, 6_000, 12_000, 20_000, 40_000].map(
+      (budget) => inspection.inspectWindow({ policy: "fold", budget }).tokensAfter,
+    );
+    expect(sizes).toEqual(sizes.toSorted((one, other) => one - other));
+    expect(sizes.at(-1)).toBe(inspection.inspectWindow({ policy: "as-sent" }).tokensAfter);
+  });
+
+  it("leaves a window of some size, also where the provider counted less than is estimated", () => {
+    const last = steps.at(-1) as Message;
+    const usage = { inputTokens: 9_000, outputTokens: 100 };
+    const counted = { ...last, usage: { ...last.usage, ...usage } } as Message;
+    const { inspectWindow } = createInspection(sessionOf([...asked, ...steps.slice(0, -1), counted]));
+    const [whole, small] = [
+      inspectWindow({ policy: "as-sent" }).size,
+      inspectWindow({ policy: "last-n", budget: 1_000 }).size,
+    ];
+    expect(whole.source).toBe("usage");
+    expect(small.tokens).toBeGreaterThan(0);
+    expect(small.tokens).toBeLessThan(whole.tokens);
   });
 });

@@ -1,22 +1,22 @@
+import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
 import {
   breakEvenSteps,
   chooseForkWay,
   EXPECTED_FORK_STEPS,
+  type ForkOptions,
   type ForkWay,
   overheadTokens,
-} from "../../fork/context/choose-way.ts";
-import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
-import type { ForkOptions } from "../../fork/context/options.ts";
+} from "../../fork/context/options.ts";
 import { type ForkResult, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { CACHE_PROFILES, type CacheProfile } from "../../stages/cache-profiles.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import type { TokenFamily } from "../../text/tokens/estimate-tokens.ts";
+import { renderMessage } from "../../transcript/content.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
-import { renderMessage } from "../../transcript/render.ts";
 import { compactFileWithoutModel } from "./plan-file-compaction.ts";
 import type {
   CacheCost,

@@ -1,4 +1,4 @@
-import type { RequestEntry } from "../../plugin/host/models.ts";
+import type { RequestEntry } from "../../plugin/host/host-parts.ts";
 import type { EditBatch } from "../../session/history.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { InspectedSession } from "./types.ts";

@@ -8,10 +8,10 @@ import {
 } from "../../stages/tiers.ts";
 import { safeJson } from "../../text/json.ts";
 import { estimateTokens, type TokenFamily } from "../../text/tokens/estimate-tokens.ts";
+import { handleOf, isCleared, outcomeText } from "../../transcript/content.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, shownOutcome } from "../../transcript/message.ts";
-import { outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
-import { handleOf, isCleared } from "../../transcript/tool-results.ts";
+import type { Part, ToolPart } from "../../transcript/part.ts";
 import type { Fate, ItemRow, ItemSide, MessageRow, TextKind } from "./types.ts";
 
 /** Gives the row of a message as it was recorded; each message is measured once. */

@@ -1,5 +1,5 @@
-import type { ForkWay } from "../../fork/context/choose-way.ts";
-import type { ForkProfile } from "../../fork/context/options.ts";
+import type { SessionCost } from "../../cost/explain-cost.ts";
+import type { ForkProfile, ForkWay } from "../../fork/context/options.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import type { EditBatch } from "../../session/history.ts";
 import type { Handle } from "../../transcript/edit.ts";
@@ -20,6 +20,8 @@ export interface InspectedSession {
   readonly transcript: Transcript;
   /** Edits that the plugin has in force, oldest batch first; what is sent includes them. */
   readonly batches?: readonly EditBatch[];
+  /** What its requests cost and what broke the cache, where the file records that. */
+  readonly cost?: SessionCost;
   /** How many secrets were replaced before the session was shown. */
   readonly redactedSecrets: number;
   readonly problems: readonly string[];
@@ -74,6 +76,8 @@ export interface WindowView extends Sizes {
   /** The budget that was applied, within its limits. */
   readonly budget?: number;
   readonly upTo: number;
+  /** How large the window is; everything that says so says this. */
+  readonly size: ShownSize;
   /** One a message, oldest first, also for those before a compaction. Rows of messages that share a fate are the same objects from view to view. */
   readonly rows: readonly MessageRow[];
   /** Messages that the policy puts in, such as a summary. */
@@ -95,6 +99,51 @@ export interface Sizes {
   readonly tokensAfter: number;
   readonly charsBefore: number;
   readonly charsAfter: number;
+}
+
+/** The size of a window: what the provider counted, carried on by estimates; of another policy, with what that leaves out. */
+export interface ShownSize {
+  readonly tokens: number;
+  /** `usage`: mostly counted by the provider. */
+  readonly source: "usage" | "heuristic";
+  /** What of it is not in the messages: system prompt, tool definitions, thinking that is not recorded. 0 when unknown. */
+  readonly outsideTokens: number;
+}
+
+/** Tokens by what they are. `system` has the tool definitions too, `other` pictures and what was not recorded. */
+export type KindTokens = Readonly<
+  Record<
+    "system" | "summary" | "user" | "agent" | "reasoning" | "tool input" | "tool output" | "other",
+    number
+  >
+>;
+
+/** The window at one request, with its answer. */
+export interface WindowPoint {
+  /** Index of the message that answered. */
+  readonly index: number;
+  readonly tokens: number;
+  readonly kinds: KindTokens;
+  /** Whether the provider counted it. */
+  readonly isCounted: boolean;
+}
+
+/** A compaction that was made, with the windows of the requests around it. */
+export interface CompactionMoment {
+  /** Index of its summary. */
+  readonly index: number;
+  readonly atMs?: number;
+  readonly tokensBefore?: number;
+  /** Unset while nothing was asked since. */
+  readonly tokensAfter?: number;
+}
+
+export interface WindowOverTime {
+  /** One a request, oldest first. */
+  readonly points: readonly WindowPoint[];
+  readonly compactions: readonly CompactionMoment[];
+  /** What system prompt and tool definitions take; 0 when nobody counted. */
+  readonly systemTokens: number;
 }
 
 export interface CachedPrefix {
@@ -285,6 +334,28 @@ export interface CacheCost {
   readonly breakEvenSteps?: number;
 }
 
+/** What a compaction kept and what was needed of the rest, by the eval's measure: what the agent used in its next steps and could only know from before. */
+export interface LostContent extends CompactionMoment {
+  /** Its summary. */
+  readonly summary: string;
+  readonly summarizedMessages: number;
+  readonly keptMessages: number;
+  /** How many names, paths and lines the next steps used; how many of them were still before the model. */
+  readonly neededCount: number;
+  readonly keptCount: number;
+  /** Those that were not, with what they are. */
+  readonly missing: readonly { readonly name: string; readonly kind: string }[];
+  /** Files that were read before and had to be read again. */
+  readonly readAgain: readonly { readonly path: string; readonly index: number }[];
+}
+
+/** What a policy would leave, for a table. */
+export interface PolicyResult extends PolicyInfo {
+  readonly tokens: number;
+  /** Compared with what is sent now: negative is smaller. */
+  readonly changeTokens: number;
+}
+
 /** An item that contains the search text. */
 export interface SearchMatch {
   /** Of its message. */
@@ -298,6 +369,12 @@ export interface Inspection {
   /** In the order of the menu. */
   readonly policies: readonly PolicyInfo[];
   inspectWindow(options: WindowOptions): WindowView;
+  /** The window at every request. */
+  windowOverTime(): WindowOverTime;
+  /** What each compaction of the session lost. */
+  lostContent(): readonly LostContent[];
+  /** What every policy would leave at that moment, with its default budget. */
+  comparePolicies(options: Pick<WindowOptions, "upTo">): readonly PolicyResult[];
   /** Undefined when there is no such item. */
   itemText(options: WindowOptions, place: ItemPlace): ItemText | undefined;
   previewForks(options: ForkPreviewOptions): ForkPreviews;

@@ -1,9 +1,16 @@
 import type { Journal } from "../../session/journal.ts";
+import { createLruMap } from "../../text/json.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import type { AgentHost, HostSignal, LogLevel } from "../host/agent-host.ts";
-import { createLruMap } from "../host/features.ts";
-import type { HostScreen, ShownPiece, ToastTone } from "../host/screen.ts";
+import type {
+  AgentHost,
+  Handlers,
+  HostSignal,
+  LogLevel,
+  ModelTool,
+  UserCommand,
+} from "../host/agent-host.ts";
+import type { HostScreen, ShownPiece, ToastTone } from "../host/host-parts.ts";
 import { type PluginFolders, pluginFolders } from "../stores/folders.ts";
 import { openPluginStores } from "../stores/open-stores.ts";
 import { isDatabase, type PluginStores } from "../stores/plugin-stores.ts";
@@ -33,7 +40,7 @@ export interface PluginContext {
 }
 
 /** One line of the plugin's journal; `inspect --live` reads nothing else. */
-interface JournalRecord {
+export interface JournalRecord {
   readonly type: string;
   readonly [field: string]: unknown;
 }
@@ -46,16 +53,25 @@ interface PluginContextSetup {
   readonly options: PluginOptions;
   readonly env: Environment;
   readonly now?: () => number;
+  /** A hook lives for one moment. */
+  readonly usedBy?: "plugin" | "hook";
+}
+
+/** One thing that the plugin does, as the handlers, tools and commands it needs. */
+export interface Feature extends Partial<Handlers> {
+  readonly name: string;
+  /** A fork's request or call must not go on where this feature fails. */
+  readonly holdsForks?: true;
+  readonly tools?: Readonly<Record<string, ModelTool>>;
+  readonly commands?: Readonly<Record<string, UserCommand>>;
 }
 
 export function createPluginContext(setup: PluginContextSetup): PluginContext {
-  const { host, options, env, now = Date.now } = setup;
+  const { host, options, env, now = Date.now, usedBy = "plugin" } = setup;
   const { store } = options;
   const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
-  const stores = openPluginStores({ store, folders, now, packageFolders: host.packageFolders });
-  const redaction: RedactOptions = {
-    extraRules: options.redact.map((source) => ({ type: "own", pattern: new RegExp(source, "g") })),
-  };
+  const stores = openPluginStores({ store, folders, now, packageFolders: host.packageFolders, usedBy });
+  const redaction = redactionOf(options);
   const clean = (text: string): string => redactSecrets(text, redaction);
   const notify = createNotify(host, { level: options.log, clean });
   const tree = createSessionTree(host);
@@ -110,6 +126,11 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
       );
     },
   };
+}
+
+/** The usual secrets, and those of the option `redact`. */
+export function redactionOf({ redact }: Pick<PluginOptions, "redact">): RedactOptions {
+  return { extraRules: redact.map((source) => ({ type: "own", pattern: new RegExp(source, "g") })) };
 }
 
 /** The fields in which a program says what went wrong: it may quote a key. */

@@ -1,10 +1,10 @@
 import { type DeliveryWaits, type ParentState, resultNotice } from "../../fork/life/delivery.ts";
+import { forkRoster } from "../../fork/life/end.ts";
 import { type ForkRecord, isLive } from "../../fork/life/record.ts";
-import { forkRoster } from "../../fork/life/report.ts";
-import type { PluginContext } from "../context/context.ts";
+import { createLruMap } from "../../text/json.ts";
+import type { Feature, PluginContext } from "../context/context.ts";
 import { createForkAdoption, isUnfinished } from "../forks/clock.ts";
 import type { ForkSetup } from "../forks/forks.ts";
-import { createLruMap, type Feature } from "../host/features.ts";
 import { createOutbox, type ParentStates } from "./outbox.ts";
 
 /**

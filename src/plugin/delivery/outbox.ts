@@ -11,15 +11,16 @@ import {
 } from "../../fork/life/delivery.ts";
 import { deliveryId } from "../../fork/life/record.ts";
 import { findUndone } from "../../fork/life/undo.ts";
+import { createLruMap } from "../../text/json.ts";
+import { outcomeText } from "../../transcript/content.ts";
 import { isNameOfCall, type Message, type Transcript } from "../../transcript/message.ts";
-import { outcomeText, type Part } from "../../transcript/part.ts";
+import type { Part } from "../../transcript/part.ts";
 import type { PluginContext } from "../context/context.ts";
+import { shownResult } from "../forks/child.ts";
 import { closeForksOfMissingParent } from "../forks/clock.ts";
 import type { Forks } from "../forks/forks.ts";
 import type { NewEvent } from "../forks/keeper.ts";
-import { shownResult } from "../forks/shown-forks.ts";
 import { HOST_CALL_MS, type HostPrompt, type HostSignal } from "../host/agent-host.ts";
-import { createLruMap } from "../host/features.ts";
 import { isOwnTool } from "../window/bound-output.ts";
 
 /** Sends pending results, each once, and checks what became of those that were sent. */
@@ -66,7 +67,11 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
   const planFor = (parentSessionId: string, moment: DeliveryMoment): DeliveryPlan => {
     const { records, instanceId } = forks.view();
     const parent = states.of(parentSessionId);
-    return planDelivery({ records, instanceId, parentSessionId, parent, moment, nowMs: now(), waits });
+    const nowMs = now();
+    const plan = planDelivery({ records, instanceId, parentSessionId, parent, moment, nowMs, waits });
+    if (host.can.wakeParents || moment !== "time") return plan;
+    // Nothing can be said to it now: what was said is looked for.
+    return { look: plan.look, remind: [], giveUp: [], ...(plan.nextAtMs && { nextAtMs: plan.nextAtMs }) };
   };
   const idOf = ({ record, run }: EndedFork): string => deliveryId(record, run.number);
 
@@ -241,6 +246,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
       const delivery = idOf(result);
       // It is being sent again while the messages were read.
       if (taken.has(delivery)) continue;
+      if (!host.can.wakeParents && isJustSent(result, now())) continue;
       const handover = handovers.get(delivery) ?? readByTool(result);
       const found = findDelivery(transcript, { delivery, nowMs: now(), ...(handover && { handover }) });
       if (found === "in-flight") continue;
@@ -256,8 +262,11 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     settle,
     take: (parentSessionId, { moment, carrier }) => take(planFor(parentSessionId, moment).send, carrier),
     async findUnsure(parentSessionId) {
-      const { look: sent } = planFor(parentSessionId, "user-message");
-      const unsure = sent.filter(({ run }) => run.delivery.isUnsure === true);
+      // Where nobody looks in between, what was seen has been answered by now.
+      const { look } = planFor(parentSessionId, host.can.wakeParents ? "user-message" : "time");
+      const unsure = look.filter(
+        ({ run: { delivery } }) => delivery.isUnsure === true || delivery.state === "seen",
+      );
       if (unsure.length > 0) await find(parentSessionId, unsure);
     },
     sendWaiting: (parentSessionId) =>
@@ -268,6 +277,13 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     },
   };
 }
+
+/** Another program gave it to the agent, which may not have stored it yet. */
+function isJustSent({ run: { delivery } }: EndedFork, nowMs: number): boolean {
+  return delivery.state === "sent" && delivery.isUnsure === true && nowMs - delivery.sinceMs < STORED_MS;
+}
+
+const STORED_MS = 3_000;
 
 interface SentMessage extends Pick<HostPrompt, "text" | "messageId" | "shownLine"> {}
 

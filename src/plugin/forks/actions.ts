@@ -9,6 +9,7 @@ import {
 } from "../../fork/life/record.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostValue, TurnSettings } from "../host/agent-host.ts";
+import type { NewChild } from "../host/host-parts.ts";
 import type { ViewStore } from "../stores/views.ts";
 import {
   type ChildReport,
@@ -79,6 +80,7 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
         ...(isDirective && run === 1 && { shownLine: humanLine({ number, ...inherited }) }),
         turn: { agent: record.agent, model: record.model, ...(await systemOf(record)) },
         reply: "wanted",
+        maxUSD: Math.max(0, context.options.fork.forkUSD - record.spent.costUSD),
       }),
     );
     if (answer.status === "ok") return void (await accept(messageId));
@@ -222,12 +224,25 @@ async function startChild(
   const { rootSessionId, parentSessionId, agent, caller = agent, model } = record;
   const note = forkLinkOf(record);
   const title = `Fork ${record.number}: ${record.title}`;
-  const made = orThrowUnanswered(
-    await sessions.createChild({ rootSessionId, parentSessionId, caller, agent, model, title, note }),
-  );
+  const inherited = await inheritedMessages(setup, record);
+  if (inherited.status === "failed") return inherited;
+  const child = { rootSessionId, parentSessionId, caller, agent, model, title, note, ...inherited.value };
+  const made = orThrowUnanswered(await sessions.createChild(child));
   if (made.status === "failed") return made;
   setup.links.set(made.value, note);
   return storeInheritedText(setup, { record, sessionId: made.value });
+}
+
+/** What the child must be given, where it cannot be shown it with each request. */
+async function inheritedMessages(
+  { context: { host }, views }: ForkActionsSetup,
+  { inherited: { way, snapshotId } }: ForkRecord,
+): Promise<HostValue<Pick<NewChild, "inherited">>> {
+  if (host.can.graftRequests || way === "text" || snapshotId === undefined)
+    return { status: "ok", value: {} };
+  const view = await views.get(snapshotId);
+  if (view.status === "failed") return refused(`the inherited messages are gone: ${view.reason}`);
+  return { status: "ok", value: { inherited: view.messages } };
 }
 
 interface ChildStart {

@@ -5,12 +5,11 @@ import { currentRun, type ForkRecord, forkName, isLive } from "../../fork/life/r
 import { rootCostUSD } from "../../fork/life/start.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { refusalOf } from "../../fork/life/tick.ts";
-import { safeJson } from "../../text/json.ts";
+import { createLruMap, safeJson } from "../../text/json.ts";
 import { isAnswer, type Transcript } from "../../transcript/message.ts";
-import type { PluginContext } from "../context/context.ts";
+import type { Feature, PluginContext } from "../context/context.ts";
 import type { Handlers, HostMessage, SessionFacts, ToolCall } from "../host/agent-host.ts";
-import { createLruMap, type Feature } from "../host/features.ts";
-import type { RequestEntry } from "../host/models.ts";
+import type { RequestEntry } from "../host/host-parts.ts";
 import type { ForkSetup } from "./forks.ts";
 import type { NewEvent } from "./keeper.ts";
 

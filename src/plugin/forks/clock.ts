@@ -13,8 +13,8 @@ import {
 } from "../../fork/life/stored-record.ts";
 import { readForkTraces } from "../../fork/life/undo.ts";
 import { processState } from "../../stores/files/lock.ts";
+import type { Feature } from "../context/context.ts";
 import type { AgentHost, SessionFacts } from "../host/agent-host.ts";
-import type { Feature } from "../host/features.ts";
 import { VIEW_KEPT_MS } from "../stores/views.ts";
 import { type ForkLink, readForkLink } from "./child.ts";
 import { type ForkSetup, readNewestNumber } from "./forks.ts";
@@ -127,21 +127,27 @@ export function createForkAdoption({ context, forks }: ForkSetup): ForkAdoption 
       return undefined;
     }
     const leases = new Map<string, InstanceLease>();
+    const ages = new Map<string, number>();
     const forksFound: FoundFork[] = [];
     for (const found of listed.records) {
       const lease = readLease(found.value);
       const record = lease === undefined ? readForkRecord(found.value) : undefined;
       if (lease !== undefined) leases.set(lease.instanceId, lease);
       if (record !== undefined) forksFound.push({ ...found, record });
+      const { instanceId: owner } = lease ?? record?.owner ?? {};
+      if (owner !== undefined && found.ageMs !== undefined)
+        ages.set(owner, Math.min(found.ageMs, ages.get(owner) ?? found.ageMs));
     }
     const isGone = (record: ForkRecord): boolean => {
       const lease = leases.get(record.owner.instanceId);
       const process = processState(record.owner.process);
+      const ageMs = ages.get(record.owner.instanceId);
       const sight = {
         instanceId,
         nowMs: context.stores.now(),
         process,
         ...(lease === undefined ? {} : { lease }),
+        ...(ageMs === undefined ? {} : { ageMs }),
       };
       return canAdopt(record, sight);
     };

@@ -15,11 +15,10 @@ import { currentProcess } from "../../stores/files/lock.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { ViewCapture, ViewStore } from "../stores/views.ts";
-import type { ModelWindows } from "../window/models.ts";
+import type { ModelWindows } from "../window/prune.ts";
 import { createForkActions } from "./actions.ts";
-import type { ForkLinks } from "./child.ts";
+import { createShownForks, type ForkLinks, type ShownForks } from "./child.ts";
 import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
-import { createShownForks, type ShownForks } from "./shown-forks.ts";
 
 /** What the features about forks share. */
 export interface Forks {

@@ -1,13 +1,17 @@
-import { chooseForkWay, type ForkWayFacts, overheadTokens } from "../../fork/context/choose-way.ts";
 import { buildForkPreamble, PREAMBLE_FIRST_LINE, type ProcessingStats } from "../../fork/context/format.ts";
-import type { ForkOptions } from "../../fork/context/options.ts";
+import {
+  chooseForkWay,
+  type ForkOptions,
+  type ForkWayFacts,
+  overheadTokens,
+} from "../../fork/context/options.ts";
 import { type ForkResult, forkContext, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
 import { redactTranscript } from "../../stages/redact.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
+import { renderMessage } from "../../transcript/content.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { renderMessage } from "../../transcript/render.ts";
 import type { HostFormat, HostMessage } from "../host/agent-host.ts";
 
 /** What a child is given of its parent's conversation. */
@@ -122,7 +126,7 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
     ...frame,
     preamble: exactPreamble(uncutStats(transcript), input),
     chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
-    messageCount: view.messages.length,
+    messageCount: transcript.length,
   };
 }
 
@@ -140,7 +144,7 @@ function inheritGraduated(input: InheritInput, { messages, graduated, reason }: 
     messages: repaired,
     preamble: preambleOf(graduated.stats, input),
     chars: graduated.stats.totalChars,
-    messageCount: repaired.length,
+    messageCount: graduated.messages.length,
   };
 }
 

@@ -9,9 +9,9 @@ import {
 } from "../../fork/life/record.ts";
 import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
+import { createLruMap } from "../../text/json.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { PluginContext } from "../context/context.ts";
-import { createLruMap } from "../host/features.ts";
 
 /** The records of the forks that this instance owns. Every change goes through `dispatch`, which stores it before anything follows from it. */
 export interface ForkKeeper {

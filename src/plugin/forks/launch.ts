@@ -9,10 +9,9 @@ import {
 import { admitFork, createForkRecord } from "../../fork/life/start.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostMessage, RunningTool, TurnSettings } from "../host/agent-host.ts";
-import type { HostAgent } from "../host/agents.ts";
-import type { ModelFacts } from "../host/models.ts";
+import type { HostAgent, ModelFacts } from "../host/host-parts.ts";
 import type { StoredView } from "../stores/views.ts";
-import { cachePrices, type ModelWindows } from "../window/models.ts";
+import { cachePrices, type ModelWindows } from "../window/prune.ts";
 import type { Forks } from "./forks.ts";
 import { directiveText, type Inherited, inherit } from "./inherit.ts";
 
@@ -59,7 +58,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       ? {}
       : { budgetChars: context.options.fork.budgetChars }),
     facts: {
-      receiver: receiver.differs,
+      receiver: prefixOf(receiver.differs, context.host.can),
       ...cachePrices(request.model),
       ...windowOf(request.model),
       ...inheritAtMost(forks.windows, request.model),
@@ -158,6 +157,14 @@ interface NotLaunched {
   readonly status: "refused";
   /** For the model: what is wrong and what to do. */
   readonly reason: string;
+}
+
+/** A child whose requests cannot be grafted has another system prompt, like another agent. */
+function prefixOf(
+  differs: Extract<Receiver, { status: "found" }>["differs"],
+  { graftRequests }: PluginContext["host"]["can"],
+): typeof differs {
+  return differs === "same" && !graftRequests ? "other-agent" : differs;
 }
 
 /** A copy that nothing can change any more. */

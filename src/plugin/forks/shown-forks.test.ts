@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { AT_MS, afterEvents, OWNER, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import { opencodeTools } from "../../hosts/opencode/server.ts";
-import type { ShownPiece } from "../host/screen.ts";
-import { createShownForks } from "./shown-forks.ts";
+import type { ShownPiece } from "../host/host-parts.ts";
+import { createShownForks } from "./child.ts";
 
 function startShowing() {
   const pieces: ShownPiece[] = [];
@@ -43,7 +43,7 @@ it("a fork that runs is shown below the call that started it, with calls, time a
       callId: "call_1",
       name: "fork 1",
       state: "running",
-      text: "find the bug · 0 calls · 5 s · $0.00",
+      text: "find the bug · 0 calls · 5 s",
       childSessionId: expect.any(String),
     },
   ]);
@@ -73,15 +73,15 @@ it.each([
   step("glob", { pattern: "*.ts" });
   step(tool, input);
   update(askedFork(), 5_000);
-  expect(pieces).toMatchObject([{ text: `find the bug · 0 calls · 5 s · $0.00 · ${says}` }]);
+  expect(pieces).toMatchObject([{ text: `find the bug · 0 calls · 5 s · ${says}` }]);
   update(ended("Done."), 9_000);
-  expect(pieces[1]).toMatchObject({ text: "find the bug · completed · 0 calls · 9 s · $0.00" });
+  expect(pieces[1]).toMatchObject({ text: "find the bug · completed · 0 calls · 9 s" });
 });
 
 it("one that asks for a permission says so in its line", () => {
   const { pieces, update } = startShowing();
   update(afterEvents(askedFork(), { type: "permission-asked", askId: "a1", atMs: AT_MS }), 4_000);
-  expect(pieces[0]).toMatchObject({ text: "find the bug · asks for a permission · 0 calls · 4 s · $0.00" });
+  expect(pieces[0]).toMatchObject({ text: "find the bug · asks for a permission · 0 calls · 4 s" });
 });
 
 it("at its end the line says how it went, and the report can be read, once", () => {
@@ -90,7 +90,7 @@ it("at its end the line says how it went, and the report can be read, once", () 
   update(ended("It was the cat.\nAnd the dog."), 9_000);
   update(ended("It was the cat.\nAnd the dog."), 10_000);
   expect(pieces.slice(1)).toMatchObject([
-    { type: "child", state: "ended", text: "find the bug · completed · 0 calls · 9 s · $0.00" },
+    { type: "child", state: "ended", text: "find the bug · completed · 0 calls · 9 s" },
     {
       type: "text",
       text: "**Carryover: Fork 1 (find the bug) completed**\n\n> It was the cat.\n> And the dog.",
@@ -125,5 +125,5 @@ it("time in which no program looked after it is not shown as its own", () => {
   update(askedFork(), 5_000);
   const owner = { ...OWNER, instanceId: "i2" };
   update(afterEvents(askedFork(), { type: "adopted", owner, atMs: AT_MS + 60_000 }), 62_000);
-  expect(pieces.at(-1)).toMatchObject({ text: "find the bug · 0 calls · 2 s · $0.00" });
+  expect(pieces.at(-1)).toMatchObject({ text: "find the bug · 0 calls · 2 s" });
 });

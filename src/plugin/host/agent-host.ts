@@ -2,10 +2,20 @@ import type { ForkError, ForkModel } from "../../fork/life/record.ts";
 import type { Cut } from "../../text/truncate.ts";
 import type { ApplyOptions, Edit } from "../../transcript/edit.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
-import type { AskingAgent, HostAgent, LimitedChild, NewChild, StartAnswer } from "./agents.ts";
-import type { CompactionMoment, HostCheckpoints } from "./checkpoints.ts";
-import type { ModelFacts, RequestEntry } from "./models.ts";
-import type { HostScreen } from "./screen.ts";
+import type {
+  AskingAgent,
+  CompactedWindow,
+  CompactionMoment,
+  HostAbilities,
+  HostAgent,
+  HostCheckpoints,
+  HostScreen,
+  LimitedChild,
+  ModelFacts,
+  NewChild,
+  RequestEntry,
+  StartAnswer,
+} from "./host-parts.ts";
 
 /**
  * Port: the coding agent that the plugin runs in. The plugin knows nothing else of it: an adapter in `hosts/` implements
@@ -33,19 +43,6 @@ export interface AgentHost {
 }
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
-
-/** What not every agent can do, found out by the adapter at start. */
-interface HostAbilities {
-  /** Text can be added to a finished tool output and to a message of the user, so that results need no turn of their own. */
-  readonly carryResults: boolean;
-  /** A permission ask of a session can be rejected with a reason. */
-  readonly rejectAsks: boolean;
-  /**
-   * A message that `prompt` has taken reaches its session exactly once, also after a crash and while it is busy, and the same
-   * id is the same message: a result is given to the agent and need not be looked for.
-   */
-  readonly deliversOnce: boolean;
-}
 
 /** What no call of the agent takes longer than: what it has not done by then it will not do. */
 export const HOST_CALL_MS = 120_000;
@@ -190,6 +187,8 @@ export interface HostPrompt {
   readonly turn: TurnSettings | "last-user-turn";
   /** None: the message is stored and nobody answers yet. */
   readonly reply: "wanted" | "none";
+  /** What the answer may cost, for an agent that holds a budget itself; unset for a message that nobody pays for here. */
+  readonly maxUSD?: number;
 }
 
 /** What the agent's own tools mean. */
@@ -311,8 +310,8 @@ export interface Handlers {
   afterTool(finished: FinishedTool): Promise<ToolOutputChange | undefined>;
   /** Text to add to the agent's own request for a summary. */
   beforeCompaction(session: { readonly sessionId: string }): Promise<string | undefined>;
-  /** The summary that takes the place of the agent's own, which then needs no request. */
-  compact(moment: CompactionMoment): Promise<string | undefined>;
+  /** What takes the place of the agent's own summary, which then needs no request. */
+  compact(moment: CompactionMoment): Promise<CompactedWindow | undefined>;
   /** Text to add to the message. */
   onUserMessage(message: UserMessage): Promise<string | undefined>;
   /** The session whose provider cache the requests of a session should use. */

@@ -39,6 +39,15 @@ export interface PluginFolders {
 /** The plugin's own log in its folder, for an agent that has none; the one before it has `.old` behind its name. */
 export const LOG_FILE = "plugin.log";
 
+/** The folder of the sessions of forks, for an agent that would offer them among its own: pi. */
+export const CHILD_SESSIONS = "pi-sessions";
+
+/** What is put back after the newest compaction of an agent that runs hooks, noted by the one before it. */
+export const PUT_BACK_FILE = "put-back.json";
+
+/** Says by its time when hooks last had old outputs removed. */
+export const CLEANED_FILE = "cleaned";
+
 /** The folder below which programs keep their configuration. */
 export function configHome({ XDG_CONFIG_HOME, HOME }: PluginFolderOptions["env"]): string {
   return absolute(XDG_CONFIG_HOME) ?? join(HOME || homedir(), ".config");

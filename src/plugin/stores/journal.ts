@@ -6,7 +6,7 @@ import { idOfPathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
 import { type CarriedPin, readPins } from "../../transcript/carried-facts.ts";
-import type { RequestEntry } from "../host/models.ts";
+import type { RequestEntry } from "../host/host-parts.ts";
 import type { PluginLog } from "./plugin-stores.ts";
 
 /** The plugin's journal of one root session and its children, oldest entry first; unreadable entries are listed as problems. */

@@ -4,10 +4,11 @@ import type { Journal } from "../../session/journal.ts";
 import { pathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
-import { createFileSpillStore } from "../../stores/files/spill-store.ts";
+import { createFileSpillStore, type FileSpillStoreOptions } from "../../stores/files/spill-store.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
 import { createPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
-import { createLruMap } from "../host/features.ts";
+import { createLruMap } from "../../text/json.ts";
+import type { SpillStore } from "../../tool-output/spill.ts";
 import { databaseControlStore, fileControlStore, PLUGIN_SCOPE } from "./control-store.ts";
 import { homeName, knownHomeName, type PluginFolders, projectFolder } from "./folders.ts";
 import { listPluginJournals } from "./journal.ts";
@@ -37,17 +38,19 @@ interface PluginStoresSetup {
   readonly now: () => number;
   /** Where the package `pg` may be, if it is not beside the plugin. */
   readonly packageFolders?: readonly string[];
-  /** A command writes rarely and to be sure; the plugin must not wait for the disk, and says where its sessions live. */
-  readonly usedBy?: "plugin" | "command";
+  /**
+   * A command writes rarely and to be sure; the plugin must not wait for the disk, and says where its sessions live. A hook
+   * writes once and ends.
+   */
+  readonly usedBy?: "plugin" | "hook" | "command";
 }
 
 /** The plugin's stores in the folders of one home. */
 function filePluginStores({ folders, now, usedBy = "plugin" }: PluginStoresSetup): PluginStores {
   const opened = createLruMap<string, true>(MAX_OPEN_LOGS);
-  const journalIn = (session: string): Journal =>
-    createFileJournal({ root: folders.journal, session, durable: usedBy === "command" });
+  const journalIn = (session: string): Journal => openJournal(folders, { session, usedBy });
   return {
-    spills: createFileSpillStore({ root: folders.spill }),
+    spills: openSpills(folders),
     views: createViewStore({ root: folders.views, now }),
     control: fileControlStore(folders.control),
     journal(session) {
@@ -63,6 +66,27 @@ function filePluginStores({ folders, now, usedBy = "plugin" }: PluginStoresSetup
     open: async () => ({ status: "open" }),
     close: async () => {},
   };
+}
+
+/** The outputs that are kept whole in a home. */
+export function openSpills(
+  { spill }: PluginFolders,
+  options: Pick<FileSpillStoreOptions, "durable" | "cleaning"> = {},
+): SpillStore {
+  return createFileSpillStore({ root: spill, ...options });
+}
+
+/** The log of one root session in a home. */
+export function openJournal(
+  { journal }: PluginFolders,
+  { session, usedBy }: { readonly session: string } & Required<Pick<PluginStoresSetup, "usedBy">>,
+): Journal {
+  return createFileJournal({
+    root: journal,
+    session,
+    durable: usedBy === "command",
+    numbering: usedBy === "hook" ? "clock" : "read",
+  });
 }
 
 /** The plugin runs for weeks; only the logs that it used lately are told to the command line. */
@@ -123,7 +147,6 @@ export async function fingerprintOfFiles(paths: readonly string[]): Promise<stri
 function databasePluginStores(connectionString: string, setup: PluginStoresSetup): PluginStores {
   const stores = createPostgresStores({
     connectionString,
-    statementTimeoutMs: STATEMENT_MS,
     load: createLoadPg(setup.packageFolders ?? []),
   });
   const { root } = setup.folders;
@@ -158,8 +181,6 @@ export function scopeKind(scope: string): ScopeKind {
   return (kind as ScopeKind | undefined) ?? "other";
 }
 
-/** An agent waits for its hooks: rather no answer than a late one. */
-const STATEMENT_MS = 10_000;
 const ALL_HOMES = PLUGIN_SCOPE;
 
 function homeScope(home: string): string {

@@ -2,12 +2,11 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { nodeFileSystem, removeQuietly } from "../../stores/files/file-system.ts";
 import { createFileSpillStore, isSha256, readSpillFile, spillPath } from "../../stores/files/spill-store.ts";
-import { asNumber, asObject, asString } from "../../text/json.ts";
+import { asNumber, asObject, asString, createLruMap } from "../../text/json.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { type CarriedFacts, readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { HostFormat, HostMessage } from "../host/agent-host.ts";
-import { createLruMap } from "../host/features.ts";
 
 /** Keeps what children inherited, compressed and named by content, so that siblings share it. Never throws. */
 export interface ViewStore {
@@ -67,7 +66,8 @@ export function createSharedViewStore(spills: SpillStore): ViewStore {
     put: (json) => spills.put(json),
     async get(blob) {
       const json = await spills.get(blob);
-      if (json === undefined) throw new Error("it is not there, or the store cannot be reached");
+      if (json === undefined) throw new Error("it is not there");
+      if (typeof json !== "string") throw new Error(json.reason);
       return json;
     },
     // A child elsewhere may show the same: its age decides.

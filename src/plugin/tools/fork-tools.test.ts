@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
-import type { ShownPiece } from "../host/screen.ts";
+import type { ShownPiece } from "../host/host-parts.ts";
 import { createForkTool } from "./fork-tools.ts";
 
 function createTool() {

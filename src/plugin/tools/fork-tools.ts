@@ -1,4 +1,5 @@
 import { MAX_RESULT_CHARS, resultNotice } from "../../fork/life/delivery.ts";
+import { activityOf, findReport, forkTable, formatSpan, quoteRange } from "../../fork/life/end.ts";
 import {
   type AskingCall,
   currentRun,
@@ -6,9 +7,9 @@ import {
   type ForkRecord,
   isLive,
 } from "../../fork/life/record.ts";
-import { activityOf, findReport, forkTable, formatSpan, quoteRange } from "../../fork/life/report.ts";
 import { admitFork, findFork } from "../../fork/life/start.ts";
 import { readRange } from "../../session/recall.ts";
+import { createLruMap } from "../../text/json.ts";
 import { headCut } from "../../text/truncate.ts";
 import { textOf } from "../../transcript/message.ts";
 import { transcriptOf } from "../forks/child.ts";
@@ -16,7 +17,6 @@ import type { ForkSetup } from "../forks/forks.ts";
 import { sizeText } from "../forks/inherit.ts";
 import { type ForkRequest, type Launched, launchFork } from "../forks/launch.ts";
 import type { ModelTool, RunningTool } from "../host/agent-host.ts";
-import { createLruMap } from "../host/features.ts";
 import { defineTool, parseRange, RANGE } from "./tools.ts";
 
 /** Starts a background agent that knows the conversation, or speaks to one that was started before. */

@@ -7,16 +7,15 @@ import {
 } from "../../session/recall.ts";
 import { createRecallSearch, formatMatches, type SearchRecall } from "../../session/search.ts";
 import { check, numberFrom, oneOf, type Rule, rule, wholeFrom } from "../../text/check.ts";
-import { plural } from "../../text/display.ts";
-import { isObject } from "../../text/json.ts";
+import { createLruMap, isObject } from "../../text/json.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
+import { plural } from "../../text/truncate.ts";
+import { spanHandle } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { Message, MessageId } from "../../transcript/message.ts";
-import { spanHandle } from "../../transcript/tool-results.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { ForkSetup, Forks } from "../forks/forks.ts";
 import type { HostMessage, ModelTool, RunningTool, ToolParameter } from "../host/agent-host.ts";
-import { createLruMap } from "../host/features.ts";
 import { pluginJournal } from "../stores/journal.ts";
 import { createFolds } from "../stores/views.ts";
 
@@ -124,6 +123,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
       if (handle === undefined && (search === undefined || search.trim() === ""))
         return "Give a handle, or a text to search for.";
       let conversation: Promise<Conversation> | undefined;
+      let unread: string | undefined;
       const read = (): Promise<Conversation> => {
         conversation ??= readConversation(sessionId);
         return conversation;
@@ -142,7 +142,9 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
           async hidden() {
             const { messages } = await read();
             const seen = messagesById(forks.capture.lastSent(sessionId)?.messages ?? []);
-            return [...hiddenTexts(format.decode(messages), seen), ...(await spilledTexts(messages))];
+            const spilled = await spilledTexts(messages);
+            unread = spilled.unread;
+            return [...hiddenTexts(format.decode(messages), seen), ...spilled.texts];
           },
         },
         handle === undefined
@@ -160,6 +162,8 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
         case "found":
           if (recalled.text !== "" || range === undefined) return recalled.text;
           return `Nothing is in the range ${range}: the text has ${plural(recalled.totalLines, "line")}, ${plural(recalled.totalChars, "character")}.`;
+        case "failed":
+          return recalled.hint;
         case "missing":
           if (recalled.candidates !== undefined) return recalled.hint;
           return (
@@ -167,7 +171,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
           );
         case "matches":
           return recalled.totalPieces === 0
-            ? (problem ?? nothingHolds(search, handle))
+            ? (problem ?? unread ?? nothingHolds(search, handle))
             : formatMatches(recalled);
       }
     },
@@ -211,6 +215,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
 
   /** The handle of a compaction names everything before it: from the first message to the last. */
   async function withoutFold(handle: Handle): Promise<Handle> {
+    if (format.checkpoints === undefined) return handle;
     const folded = await folds.messagesUpTo(handle);
     if (folded.length === 0) return handle;
     const messages = format.decode(folded).filter(({ role }) => role !== "system");
@@ -236,17 +241,20 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
   }
 
   /** The whole of each output that was bounded as it came in, newest first. */
-  async function spilledTexts(messages: readonly HostMessage[]): Promise<readonly SpilledText[]> {
+  async function spilledTexts(messages: readonly HostMessage[]): Promise<SpilledTexts> {
     const texts: SpilledText[] = [];
+    let unread: string | undefined;
     let chars = 0;
     for (const handle of spilledHandlesIn(messages).toReversed().slice(0, MAX_SEARCHED_SPILLS)) {
       const text = await context.spills.get(handle);
-      if (text === undefined) continue;
+      if (typeof text === "object")
+        unread = `Outputs cannot be read now (${text.reason}). Call again in a moment.`;
+      if (typeof text !== "string") continue;
       chars += text.length;
       if (chars > MAX_SEARCHED_CHARS) break;
       texts.push({ handle, text });
     }
-    return texts;
+    return { texts, ...(unread !== undefined && { unread }) };
   }
 }
 
@@ -293,6 +301,12 @@ interface ParentPlace {
 interface SpilledText {
   readonly handle: string;
   readonly text: string;
+}
+
+interface SpilledTexts {
+  readonly texts: readonly SpilledText[];
+  /** What is said of those that could not be read. */
+  readonly unread?: string;
 }
 
 /** Each holds the texts of a whole conversation. */

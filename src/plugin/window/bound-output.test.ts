@@ -119,7 +119,7 @@ describe("a tool output", () => {
     const outputPath = hostKeeps(deep, `begin ${"x".repeat(500_000)} end\n`);
     const output = `...output truncated...\n\nFull output saved to: ${outputPath}\n\n(no output)`;
     const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
-    expect(bounded.output).toMatch(/^begin x+\n\[\.\.\. \d+ chars omitted \.\.\.\]\nx+ end\n/);
+    expect(bounded.output).toMatch(/^begin x+…\n\[\.\.\. \d+ chars omitted \.\.\.\]\n…x+ end\n/);
     expect(bounded.output).toContain(`path ${outputPath}. `);
     expect(bounded.output.length).toBeLessThanOrEqual(output.length + NOTICE_CHARS);
   });
@@ -129,7 +129,7 @@ describe("a tool output", () => {
     const outputPath = hostKeeps(folder, `${"😀".repeat(30_000)}\n${"编译成功\n".repeat(9_000)}`);
     const output = `...output truncated...\n\n${"编译成功\n".repeat(2_000)}`;
     const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
-    expect(bounded.output).toMatch(/^(?:😀)+\n[\s\S]*编译成功\n/);
+    expect(bounded.output).toMatch(/^(?:😀)+…\n[\s\S]*编译成功\n/);
     expect(bounded.output.length).toBeLessThanOrEqual(output.length + NOTICE_CHARS);
   });
 

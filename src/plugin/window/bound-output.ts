@@ -1,7 +1,7 @@
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
-import { formatBytes } from "../../text/display.ts";
 import { omitUndefined } from "../../text/json.ts";
 import { normalizeOutput, toWellFormed } from "../../text/normalize.ts";
+import { formatBytes } from "../../text/truncate.ts";
 import {
   completeToolOutputLimits,
   DEFAULT_TOOL_OUTPUT_LIMITS,
@@ -13,19 +13,18 @@ import {
 import type { SpillFailure, SpillStore } from "../../tool-output/spill.ts";
 import {
   type BoundedToolOutput,
-  boundToolOutput,
+  boundableText,
   spillOutput,
 } from "../../tool-output/truncate-tool-content.ts";
-import type { PluginContext } from "../context/context.ts";
+import type { Feature, PluginContext } from "../context/context.ts";
 import type { WholeOutput } from "../host/agent-host.ts";
-import type { Feature } from "../host/features.ts";
 
 /**
  * Bounds every tool output before the model reads it: head and tail stay, the whole of it is kept under a handle. Where the
  * agent has cut the output already, the whole is cut again, since agents keep only one end. What comes out is never larger
  * than what the agent shows, a notice aside; where the whole cannot be kept, the agent's own cut stays.
  */
-export function createBoundToolOutput(context: PluginContext): Feature {
+export function createBoundToolOutput(context: BoundingContext): Feature {
   const { options, spills } = context;
   const name = "tool output";
   if (options.toolOutput === false || options.profile === "documented") return { name };
@@ -70,13 +69,20 @@ export function createBoundToolOutput(context: PluginContext): Feature {
 
 const SHOWN_HANDLE_CHARS = 12;
 
+/** What bounding needs of the plugin: little, so that a process that lives for one output need not set up the rest. */
+export interface BoundingContext extends Pick<PluginContext, "spills" | "now" | "record" | "show"> {
+  readonly options: Pick<PluginContext["options"], "toolOutput" | "profile">;
+  readonly notify: Pick<PluginContext["notify"], "log" | "toastOnce">;
+  readonly host: { readonly sessions: Pick<PluginContext["host"]["sessions"], "hasTool"> };
+}
+
 /** True for a tool that the plugin adds: what it says is bounded where it is made. */
 export function isOwnTool(tool: string): boolean {
   return FORK_OWN_TOOLS.includes(tool);
 }
 
 /** Tells the user that outputs cannot be kept, once for each reason. */
-function createFailureTeller({ notify }: PluginContext): (failure: SpillFailure) => void {
+function createFailureTeller({ notify }: BoundingContext): (failure: SpillFailure) => void {
   const told = new Set<string>();
   return ({ code, reason }) => {
     if (told.has(code)) return;
@@ -143,8 +149,7 @@ async function cutWithin(request: CutRequest): Promise<BoundedToolOutput> {
   const { text, shown, limits, isCapped, noticeChars = NOTICE_CHARS, maxBytes = Infinity } = request;
   const store = keepOnce(request);
   const recall = (await request.hasRecall()) ? { recallTool: "recall" } : {};
-  const bound = (within: ToolOutputLimits): Promise<BoundedToolOutput> =>
-    boundToolOutput(text, { limits: within, store, binary: "text", ...recall });
+  const bound = boundableText(text, { store, binary: "text", ...recall });
   const most = maxBytes === Infinity ? limits : atMost(limits, { chars: maxBytes, bytes: maxBytes });
   if (!isCapped && most === limits) return bound(limits);
   let cut = await bound(isCapped ? atMost(most, sizeOf(shown)) : most);

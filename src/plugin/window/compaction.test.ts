@@ -4,11 +4,11 @@ import { expect, it } from "vitest";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import type { FeatureFailure } from "../host/features.ts";
+import type { FeatureFailure } from "../plugin.ts";
 import { createViewCapture } from "../stores/views.ts";
 import { createCompactionContext } from "./compaction.ts";
-import { createModelWindows } from "./models.ts";
 import { createPinnedTexts } from "./pins.ts";
+import { createModelWindows } from "./prune.ts";
 
 const SESSION = "ses_1";
 const MESSAGES = [

@@ -3,18 +3,18 @@ import { factsOf } from "../../compaction/summary/facts.ts";
 import { type Pin, pinsOf, pinsRoom } from "../../compaction/summary/pins.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import { findCompactionBoundary } from "../../stages/boundary.ts";
+import { createLruMap } from "../../text/json.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { isSummary, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
-import type { PluginContext } from "../context/context.ts";
+import type { Feature, PluginContext } from "../context/context.ts";
 import type { OutgoingRequest } from "../host/agent-host.ts";
-import { createLruMap, type Feature } from "../host/features.ts";
 import { pluginJournal } from "../stores/journal.ts";
 import type { ViewCapture } from "../stores/views.ts";
-import type { ModelWindows } from "./models.ts";
 import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
+import type { ModelWindows } from "./prune.ts";
 
 /**
  * Helps the agent's own compaction. Its request for a summary gets the rule about secrets and what must not be lost: what is

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { hooksOf } from "../../../test/rig/plugin-context.ts";
 import type { HostModel } from "../../hosts/opencode/hooks.ts";
-import { cachePrices, createModelWindows, type ModelWindows } from "./models.ts";
+import { cachePrices, createModelWindows, type ModelWindows } from "./prune.ts";
 
 const MODEL = "provider/claude-x";
 

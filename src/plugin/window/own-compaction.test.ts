@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createFakeAgent, type FakeAgent } from "../../../test/rig/fake-agent.ts";
 import { undoCommand } from "../../cli/undo.ts";
 import type { ScriptedReply } from "../../testing.ts";
+import { partText } from "../../transcript/content.ts";
 import { type Transcript, textOf } from "../../transcript/message.ts";
-import { partText } from "../../transcript/part.ts";
 import { handleIn } from "../stores/views.ts";
 
 const OWN = { compaction: "own" };

@@ -4,16 +4,17 @@ import { factsOf } from "../../compaction/summary/facts.ts";
 import type { Pin } from "../../compaction/summary/pins.ts";
 import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
+import { createLruMap } from "../../text/json.ts";
+import { renderMessage } from "../../transcript/content.ts";
 import { type Handle, hideMessage } from "../../transcript/edit.ts";
 import { isSummary, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
-import type { PluginContext } from "../context/context.ts";
+import type { Feature, PluginContext } from "../context/context.ts";
 import type { HostMessage } from "../host/agent-host.ts";
-import type { CompactionMoment } from "../host/checkpoints.ts";
-import { createLruMap, type Feature } from "../host/features.ts";
+import type { CompactedWindow, CompactionMoment, HostCheckpoints } from "../host/host-parts.ts";
 import { pluginJournal } from "../stores/journal.ts";
 import { createFolds, type Fold, foldLine, handleIn } from "../stores/views.ts";
-import type { ModelWindows } from "./models.ts";
 import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
+import type { ModelWindows } from "./prune.ts";
 
 /** Compaction by Carryover as a feature of the plugin, and the way to take one back from outside. */
 export interface OwnCompaction {
@@ -35,13 +36,26 @@ interface UndoneCompaction {
 /**
  * Gives the agent a summary in place of its own: folded without a model, with the user's words, files and exact names beside
  * it, and the handles under which everything is kept. The summary that the agent sends from then on is completed in every
- * request by the messages that stay word for word. Where nothing can be folded or kept, the agent sums up as it always does.
+ * request by the messages that stay word for word, unless the agent keeps these itself: then it is told where they begin, and
+ * what it stored is not ours to take back. Where nothing can be folded or kept, the agent sums up as it always does.
  */
 export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
+  const { checkpoints } = setup.context.host.format;
+  return checkpoints === undefined ? NONE : createFolding(setup, checkpoints);
+}
+
+/** In an agent in which a summary can be neither found nor completed. */
+const NONE: OwnCompaction = {
+  feature: { name: "own compaction" },
+  isOpen: () => false,
+  newestAtMs: async () => undefined,
+  undo: async () => undefined,
+};
+
+function createFolding(setup: OwnCompactionSetup, checkpoints: HostCheckpoints): OwnCompaction {
   const { context, roster } = setup;
   const { host, options, stores } = context;
   const { format } = host;
-  const { checkpoints } = format;
   const folds = createFolds({ views: stores.views, format });
   const sessions = createLruMap<string, Promise<OpenSession>>(MAX_OPEN);
 
@@ -69,9 +83,9 @@ export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
 
   /** The messages with the newest summary completed, if it is ours. */
   async function completed(sessionId: string, messages: readonly HostMessage[]): Promise<Completed> {
-    const found = checkpoints?.find(messages).at(-1);
+    const found = checkpoints.find(messages).at(-1);
     const message = found && messages[found.index];
-    if (checkpoints === undefined || found === undefined || message === undefined) return { messages };
+    if (found === undefined || message === undefined) return { messages };
     const handle = handleIn(found.summary);
     const fold = handle === undefined ? undefined : await folds.get(handle);
     if (handle === undefined || fold === undefined) {
@@ -93,6 +107,7 @@ export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
   /** What stands in the window for a fold: its summary and what was kept, or everything where it was taken back. */
   async function windowOf({ handle, fold, head, undone }: FoldPlace): Promise<Window> {
     const { kept, prose, text, carried, earlier, messages } = fold;
+    if (checkpoints.keepsTail) return { messages: [head], summary: { message: head, prose, text, carried } };
     if (!undone.has(handle))
       return { messages: [head, ...kept], summary: { message: head, prose, text, carried } };
     const before = earlier && (await folds.get(earlier.handle));
@@ -105,7 +120,7 @@ export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
   /** The compactions that the newest request stands on, newest first, without those that were taken back. */
   async function newestInForce(sessionId: string): Promise<MadeCompaction | undefined> {
     const session = await sessions.get(sessionId);
-    if (session === undefined) return undefined;
+    if (session === undefined || checkpoints.keepsTail) return undefined;
     let handle = session.current;
     while (handle !== undefined && session.undone.has(handle))
       handle = (await folds.get(handle))?.earlier?.handle;
@@ -113,11 +128,11 @@ export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
     return session.made.get(handle) ?? { handle, atMs: 0, messages: 0 };
   }
 
-  async function compactWindow(moment: CompactionMoment): Promise<string | undefined> {
+  async function compactWindow(moment: CompactionMoment): Promise<CompactedWindow | undefined> {
     const { sessionId } = moment;
     const { messages, summary, earlier } = await completed(sessionId, await moment.messages());
     const transcript = format.decode(messages);
-    const summaryId = summary && format.decode([summary.message])[0]?.id;
+    const summaryId = summary && format.decode([summary.message]).at(-1)?.id;
     const conversation = withSummary(transcript, summaryId, summary);
     const folded = await foldWindow(setup, conversation, { ...moment, ...(summary && { summary }) });
     if (folded === undefined) return undefined;
@@ -141,11 +156,19 @@ export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
     context.record(sessionId, { type: "compaction", ...made });
     const forks = await roster(sessionId);
     const hasRecall = await context.host.sessions.hasTool(sessionId, "recall");
-    return [text, ...(forks === undefined ? [] : [forks]), foldLine(handle, hasRecall)].join("\n\n");
+    const tail = checkpoints.keepsTail && tailOf(transcript, keptIds);
+    const shown = [
+      text,
+      ...(tail ? tail.before.map((message) => `${KEPT_APART}\n${renderMessage(message)}`) : []),
+      ...(forks === undefined ? [] : [forks]),
+      foldLine(handle, hasRecall),
+    ];
+    const firstKept = tail?.messages[0];
+    return { summary: shown.join("\n\n"), ...(firstKept && { firstKeptId: firstKept.id }) };
   }
 
   return {
-    isOpen: (sessionId) => sessions.get(sessionId) !== undefined,
+    isOpen: (sessionId) => !checkpoints.keepsTail && sessions.get(sessionId) !== undefined,
     newestAtMs: async (sessionId) => (await newestInForce(sessionId))?.atMs,
     async undo(sessionId) {
       const newest = await newestInForce(sessionId);
@@ -159,7 +182,7 @@ export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
       name: "own compaction",
       async compact(moment) {
         const isOn = isOwn(options.compaction) && options.profile !== "documented";
-        return isOn && checkpoints !== undefined ? compactWindow(moment) : undefined;
+        return isOn ? compactWindow(moment) : undefined;
       },
       // Also where the option was changed since: a summary of ours is never sent without what belongs to it.
       async beforeRequest({ sessionId, messages }) {
@@ -172,6 +195,20 @@ export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
     },
   };
 }
+
+/** What stays at the end of a conversation without a gap, and what else stays before it. */
+function tailOf(transcript: Transcript, keptIds: ReadonlySet<MessageId>): KeptTail {
+  const start = transcript.findLastIndex(({ id }) => !keptIds.has(id)) + 1;
+  const before = transcript.slice(0, start).filter(({ id }) => keptIds.has(id));
+  return { messages: transcript.slice(start), before };
+}
+
+interface KeptTail {
+  readonly messages: Transcript;
+  readonly before: Transcript;
+}
+
+const KEPT_APART = "Still in force, word for word:";
 
 interface OwnCompactionSetup {
   readonly context: PluginContext;

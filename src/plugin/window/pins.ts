@@ -4,6 +4,7 @@ import picomatch from "picomatch";
 import { markedPins } from "../../compaction/plan/window.ts";
 import type { Pin } from "../../compaction/summary/pins.ts";
 import { fileAccess } from "../../stages/file-access.ts";
+import { handleOf, outcomeText } from "../../transcript/content.ts";
 import {
   isVisibleToModel,
   type Message,
@@ -11,8 +12,7 @@ import {
   shownOutcome,
   type Transcript,
 } from "../../transcript/message.ts";
-import { outcomeText, type Part } from "../../transcript/part.ts";
-import { handleOf } from "../../transcript/tool-results.ts";
+import type { Part } from "../../transcript/part.ts";
 
 /** What the user wants kept: texts and files of the option `pin`, and messages marked with `#pin`. */
 export interface PinnedTexts {

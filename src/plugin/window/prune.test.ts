@@ -4,11 +4,10 @@ import { createTestContext, hooksOf, type TestContext } from "../../../test/rig/
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
 import type { HostSignal } from "../host/agent-host.ts";
-import type { FeatureFailure } from "../host/features.ts";
+import type { FeatureFailure } from "../plugin.ts";
 import { batchesInForce } from "../stores/journal.ts";
-import { createModelWindows } from "./models.ts";
 import { createPinnedTexts } from "./pins.ts";
-import { createPruneWindow, type PruneWindow } from "./prune.ts";
+import { createModelWindows, createPruneWindow, type PruneWindow } from "./prune.ts";
 
 const PRUNING = { prune: "auto", models: { "p/m": { keepRecent: 1_000 } } };
 const SESSION = "ses_1";

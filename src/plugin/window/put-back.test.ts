@@ -48,12 +48,20 @@ describe("what is put back after a summary", () => {
     expect(text).not.toContain("strict numbers");
   });
 
-  it("leaves out words that the agent still sends, but no pin", async () => {
-    const text = await textToPutBack(summed(TALK, "Make the parser strict\nNever touch the lexer #pin"), {
-      maxChars: 9_000,
-    });
-    expect(text).not.toContain("Make the parser strict");
-    expect(text).toContain("Never touch the lexer");
+  it("leaves out words that the agent still sends, also pins and long ones, and names no handle then", async () => {
+    const long = `Begin ${"word ".repeat(900)}end`;
+    const held = `Make the parser strict\nNever touch the lexer #pin\n${long.slice(0, 1_000)}\n${long.slice(-1_000)}`;
+    const text = await textToPutBack(summed([...TALK, user("u3", long)], held), { maxChars: 9_000 });
+    expect(text).toContain("Files changed: /p/src/parser.ts");
+    expect(text).not.toMatch(/Make the parser strict|Never touch the lexer|word word/);
+    const words = TALK.filter(({ id }) => id !== "a1");
+    expect(await textToPutBack(summed(words, held), { maxChars: 9_000 })).toContain(
+      "as far as it was kept: by words to search for.]",
+    );
+    const some = await textToPutBack(summed(TALK, "Make the parser strict"), { maxChars: 9_000 });
+    expect(some.match(/Never touch the lexer/g)).toHaveLength(1);
+    const all = await textToPutBack(summed(TALK), { maxChars: 9_000 });
+    expect(all).toContain("by a handle from above, or by words to search for.]");
   });
 
   it("is nothing where nothing was said, and never longer than there is room", async () => {
@@ -115,6 +123,6 @@ it("cuts pieces between lines, and loses nothing", () => {
 });
 
 it("tells the agent's summary what it need not repeat", () => {
-  expect(summaryInstructions()).toMatch(/put back word for word[\s\S]*secret/);
+  expect(summaryInstructions()).toMatch(/puts them back[\s\S]*secret/);
   expect(summaryInstructions().length).toBeLessThan(1_500);
 });

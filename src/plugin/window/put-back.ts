@@ -1,17 +1,15 @@
-import { compact } from "../../compaction/compact.ts";
-import { planCompaction } from "../../compaction/plan/plan-compaction.ts";
 import { markedPins } from "../../compaction/plan/window.ts";
 import { type FactsBudget, factsOf } from "../../compaction/summary/facts.ts";
 import type { Pin } from "../../compaction/summary/pins.ts";
-import { SECRETS_RULE } from "../../compaction/summary/request.ts";
+import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { clipLine } from "../../text/display.ts";
 import { asArray, asObject, asString } from "../../text/json.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
+import { clipLine } from "../../text/truncate.ts";
+import { outcomeText, renderMessage } from "../../transcript/content.ts";
 import { isSummary, type Message, type Transcript } from "../../transcript/message.ts";
-import { outcomeText, type Part, type ToolPart, withText } from "../../transcript/part.ts";
-import { renderMessage } from "../../transcript/render.ts";
+import { type Part, type ToolPart, withText } from "../../transcript/part.ts";
 import { createPinnedTexts, readPinnedFiles } from "./pins.ts";
 
 /** A conversation that an agent sums up itself, and which takes only texts from us around that. */
@@ -42,11 +40,11 @@ export async function textToPutBack(
     ...pinned.pinsOf(transcript),
     ...files.map(({ name, content }) => ({ text: `${name}:\n${content}` })),
   ];
-  const marked = markedPins(transcript);
-  const marks = new Set(marked.map(({ handle }) => handle));
-  const missing = transcript
-    .filter((message) => marks.has(message.id) || !isHeld(message, heldIn))
-    .map(withShortOutputs);
+  const marks = new Set(markedPins(transcript).map(({ handle }) => handle));
+  const missing = withShortOutputs(
+    transcript.filter((message) => !isHeld(message, heldIn)).flatMap(withoutOurs),
+  );
+  const marked = markedPins(missing);
   const others = pins.filter((pin) => "text" in pin || !marks.has(pin.handle));
   const work = openWork(transcript).map((line) => redactSecrets(line, redaction));
   // The share of exact names shrinks first: everything else is what summaries lose and people miss.
@@ -56,7 +54,7 @@ export async function textToPutBack(
       .filter((each) => each !== "")
       .join("\n\n");
     if (text === "") return "";
-    const whole = `${PUT_BACK_HEAD}\n\n${text}\n\n${PUT_BACK_TAIL}`;
+    const whole = `${PUT_BACK_HEAD}\n\n${text}\n\n${tailOf(facts)}`;
     if (whole.length <= maxChars) return whole;
   }
   return "";
@@ -64,8 +62,12 @@ export async function textToPutBack(
 
 const PUT_BACK_HEAD =
   "[Carryover] Kept from before the compaction, word for word. It is what was said and done, not a new request.";
-const PUT_BACK_TAIL =
-  "[Nothing is lost: the tool recall gives what left this conversation by a handle in brackets, or by words to search for.]";
+
+/** What an agent has cut itself before anybody saw it is nowhere. */
+function tailOf(facts: string): string {
+  const byHandle = /<user_words>\n\[|by handle:\n/.test(facts) ? "by a handle from above, or " : "";
+  return `[The tool recall gives what left this conversation, as far as it was kept: ${byHandle}by words to search for.]`;
+}
 
 const BUDGETS: readonly FactsBudget[] = [
   { wordsChars: 8_000, filesChars: 3_000, anchorsChars: 4_000 },
@@ -75,26 +77,58 @@ const BUDGETS: readonly FactsBudget[] = [
   { wordsChars: 0, filesChars: 0, anchorsChars: 0 },
 ];
 
-/** An agent waits for this: of a long output the beginning names what there is to name. */
-function withShortOutputs(message: Message): Message {
-  const isLong = (part: Part): part is ToolPart =>
-    part.type === "tool" && outcomeText(part.outcome).length > READ_CHARS;
-  if (!message.parts.some(isLong)) return message;
-  const parts = message.parts.map((part) =>
-    isLong(part)
-      ? { ...part, outcome: withText(part.outcome, outcomeText(part.outcome).slice(0, READ_CHARS)) }
-      : part,
-  );
-  return { ...message, parts };
+/**
+ * An agent waits for this: of a long output the beginning names what there is to name, and of all outputs only the newest are
+ * read, whatever the age of the session.
+ */
+function withShortOutputs(transcript: Transcript): Transcript {
+  let leftChars = READ_CHARS;
+  const shorten = (part: Part): Part => {
+    if (part.type !== "tool") return part;
+    const text = outcomeText(part.outcome);
+    const chars = Math.min(text.length, OUTPUT_CHARS, leftChars);
+    leftChars -= chars;
+    return chars === text.length ? part : { ...part, outcome: withText(part.outcome, text.slice(0, chars)) };
+  };
+  return transcript
+    .toReversed()
+    .map((message) =>
+      message.parts.some(({ type }) => type === "tool")
+        ? { ...message, parts: message.parts.toReversed().map(shorten).toReversed() }
+        : message,
+    )
+    .toReversed();
 }
 
-const READ_CHARS = 1_000;
+const OUTPUT_CHARS = 1_000;
+const READ_CHARS = 20_000;
 
 /** True for words of the user that still stand in the window. */
 function isHeld({ role, parts }: Message, window: string): boolean {
   if (role !== "user" || window === "") return false;
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text.trim()] : []));
-  return texts.length === parts.length && texts.every((text) => window.includes(text));
+  return texts.length === parts.length && texts.flatMap(endsOf).every((text) => window.includes(text));
+}
+
+/** By what a text of the user is known in what an agent still sends: itself, or of a long one both ends. */
+export function endsOf(text: string): readonly string[] {
+  return text.length > 2 * KNOWN_CHARS ? [text.slice(0, KNOWN_CHARS), text.slice(-KNOWN_CHARS)] : [text];
+}
+
+const KNOWN_CHARS = 1_000;
+
+/**
+ * A message without what the agent said in the user's name, our reports among it, and without calls of our own tools and of
+ * those whose steps are listed as open work.
+ */
+function withoutOurs(message: Message): readonly Message[] {
+  const isOurs = (part: Part): boolean =>
+    part.type === "tool"
+      ? FORK_OWN_TOOLS.includes(part.tool) || PLANS.has(nameOf(part.tool))
+      : message.role === "user" && part.type === "text" && part.synthetic === true;
+  const parts = message.parts.filter((part) => !isOurs(part));
+  if (parts.length === message.parts.length) return [message];
+  return parts.length === 0 ? [] : [{ ...message, parts }];
 }
 
 /** A text in pieces of at most so many characters, cut between lines; a longer line is cut too. */
@@ -119,16 +153,10 @@ function chunksOf(line: string, maxChars: number): readonly string[] {
   return chunks;
 }
 
-/** For the agent's own request for a summary: what it need not repeat, and what it must say. */
+/** For the agent's own request for a summary: what it need not repeat, and what it must say. People are shown it too. */
 export function summaryInstructions(): string {
-  return `${SUMMARY_RULE}\n\n${SECRETS_RULE}`;
+  return "Do not copy the user's messages, pins or lists of files: Carryover puts them back behind this summary. Keep decisions with reasons, failures with exact errors, open steps, names and values. No long outputs; [REDACTED] for secrets.";
 }
-
-const SUMMARY_RULE = [
-  "The user's own messages, pinned texts and the list of changed files are put back word for word behind this summary: do not copy them.",
-  "Spend it on what is known nowhere else: decisions and their reasons, what was tried and failed with the exact error, the state of each unfinished step, names and values that the next step needs, and what comes next.",
-  "Quote no long tool output; name the file or the command instead.",
-].join(" ");
 
 /**
  * A readable summary of the window without a model, for people and as a way back where the agent's own is empty or wrong:
@@ -138,6 +166,11 @@ export async function shadowOf(summed: SummedUp, at: number): Promise<string | u
   const { redaction } = summed;
   const window = filterCompacted(summed.transcript).filter(({ role }) => role !== "system");
   if (window.length === 0) return undefined;
+  // Not needed by what an agent waits for.
+  const [{ compact }, { planCompaction }] = await Promise.all([
+    import("../../compaction/compact.ts"),
+    import("../../compaction/plan/plan-compaction.ts"),
+  ]);
   const plan = planCompaction({ transcript: window, trigger: "manual", redaction, autoContinue: "never" });
   const outcome = await compact(plan, { clock: createSystemClock() }, { at });
   const isFolded = plan.status === "planned" && outcome.status === "compacted";
@@ -168,6 +201,7 @@ interface Step {
 }
 
 const LISTS = new Set(["todowrite", "updateplan"]);
+const PLANS = new Set([...LISTS, "taskcreate", "taskupdate"]);
 const DONE = /^(?:completed|done|cancelled|deleted)$/;
 
 function nameOf(tool: string): string {

@@ -1,10 +1,10 @@
 import { array as arrayOf, assert, constantFrom, integer, property, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../test/rig/runs.ts";
+import { renderMessage } from "../../transcript/content.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
-import { renderMessage } from "../../transcript/render.ts";
 import { fillBudget, fillTranscript } from "./fill.ts";
 
 const filled = (messages: Transcript, maxChars: number): Transcript =>

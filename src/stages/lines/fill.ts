@@ -1,9 +1,8 @@
+import { handleOf, renderMessage } from "../../transcript/content.ts";
 import { applyEdits, type Edit, type Stage, type StagesResult } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { withText } from "../../transcript/part.ts";
-import { renderMessage } from "../../transcript/render.ts";
-import { handleOf } from "../../transcript/tool-results.ts";
-import { type CharBudgetOptions, fitsBudget } from "../budget.ts";
+import { type CharBudgetOptions, fitsBudget } from "../boundary.ts";
 import { FLOORS_FROM_CHARS, FORK_NO_TRUNCATION_TOOLS, floorsFor } from "../tiers.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, readRows, wholeChars } from "./rows.ts";

@@ -1,24 +1,19 @@
 import { limitFrom, listOf, numberFrom, readOptions, required, type Shape, text } from "../../text/check.ts";
 import { safeJson } from "../../text/json.ts";
-import { type Edit, hideMessage, hidePart, type Stage } from "../../transcript/edit.ts";
-import { charsOf } from "../../transcript/estimate-message.ts";
-import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
-import {
-  type Handle,
-  outcomeText,
-  type Part,
-  type ToolOutcome,
-  type ToolPart,
-  withText,
-} from "../../transcript/part.ts";
 import {
   createToolMatcher,
   handleOf,
+  hasOnlyStub,
+  outcomeText,
   spanHandle,
   type ToolCall,
   type ToolResult,
   toolResults,
-} from "../../transcript/tool-results.ts";
+} from "../../transcript/content.ts";
+import { type Edit, hideMessage, hidePart, type Stage } from "../../transcript/edit.ts";
+import { charsOf } from "../../transcript/estimate-message.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
+import { type Handle, type Part, type ToolOutcome, type ToolPart, withText } from "../../transcript/part.ts";
 import { filterCompacted } from "../boundary.ts";
 import { PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "../prune.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
@@ -227,8 +222,14 @@ function nameHiddenCalls(
   const hidden = new Set(edits.flatMap((edit) => (edit.type === "hide-message" ? edit.messageId : [])));
   if (hidden.size === 0) return edits;
   const named = new Map<MessageId, readonly Edit[]>();
+  const places = new Map(transcript.map((message, index) => [message, index]));
   for (const run of runsOf(window, ({ id }) => hidden.has(id))) {
-    const stub = stubOf(run, transcript);
+    const [first] = run;
+    if (first !== undefined && run.length === 1 && isStub(first)) {
+      named.set(first.id, []);
+      continue;
+    }
+    const stub = stubOf(run, spanOf(run, transcript, places));
     if (stub === undefined) continue;
     const whole = run.reduce((sum, message) => sum + charsOf(message), 0);
     // Where the handle would be no shorter, everything stays.
@@ -252,18 +253,23 @@ function runsOf(window: Transcript, isIn: (message: Message) => boolean): readon
   return runs;
 }
 
+/** True for what stays of calls that were left out before. */
+function isStub({ parts }: Message): boolean {
+  const visible = parts.filter(({ agentVisible }) => agentVisible !== false);
+  return visible.length > 0 && visible.every((part) => part.type === "tool" && hasOnlyStub(part));
+}
+
 /**
  * A call of some messages as what stays of them; undefined where there is none. The last one, so that it is among the
  * edits also when only the later ones of them are made; if they all have long inputs, the shortest.
  */
-function stubOf(run: Transcript, transcript: Transcript): Stub | undefined {
+function stubOf(run: Transcript, span: Transcript): Stub | undefined {
   const calls = toolResults(run).filter(({ part }) => !hasMedia(part));
   const call =
     calls.findLast((each) => inputChars(each) <= MAX_STUB_INPUT_CHARS) ??
     calls.toSorted((one, other) => inputChars(one) - inputChars(other))[0];
   if (call === undefined) return undefined;
   const { message, partIndex, part } = call;
-  const span = spanOf(run, transcript);
   const handle = spanHandle(span);
   const count = span.flatMap(({ parts }) => parts.filter(({ type }) => type === "tool")).length;
   const text = `[${count} ${count === 1 ? "call" : "calls"} left out here, whole: ${handle.replace(/\s+/g, " ")}]`;
@@ -304,11 +310,11 @@ function inputChars({ part }: ToolCall): number {
 }
 
 /** Some messages that are hidden, with those beside them that were hidden before. */
-function spanOf(run: Transcript, transcript: Transcript): Transcript {
+function spanOf(run: Transcript, transcript: Transcript, places: ReadonlyMap<Message, number>): Transcript {
   const isHidden = (message: Message | undefined): boolean =>
     message?.role === "assistant" && !isVisibleToModel(message);
-  let start = transcript.indexOf(run[0] as Message);
-  let end = transcript.indexOf(run.at(-1) as Message);
+  let start = places.get(run[0] as Message) ?? -1;
+  let end = places.get(run.at(-1) as Message) ?? -1;
   if (start === -1 || end < start) return run;
   while (isHidden(transcript[start - 1])) start--;
   while (isHidden(transcript[end + 1])) end++;

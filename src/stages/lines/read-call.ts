@@ -1,9 +1,7 @@
-import { clipJson } from "../../text/display.ts";
 import { asObject, mapStrings, safeJson } from "../../text/json.ts";
-import { headCut } from "../../text/truncate.ts";
-import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "../../transcript/part.ts";
-import { filePlaceholder } from "../../transcript/render.ts";
-import { isCleared } from "../../transcript/tool-results.ts";
+import { clipJson, headCut } from "../../text/truncate.ts";
+import { filePlaceholder, isCleared, outcomeText } from "../../transcript/content.ts";
+import { CLEARED_PLACEHOLDER, type ToolPart } from "../../transcript/part.ts";
 import { type FileAccess, fileAccess } from "../file-access.ts";
 
 /** A call as separate texts: a head with its name and short input, the long strings of its input, its output. */

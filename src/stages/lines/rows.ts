@@ -1,8 +1,7 @@
 import { headCut } from "../../text/truncate.ts";
+import { filePlaceholder, toolResults } from "../../transcript/content.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
-import { filePlaceholder } from "../../transcript/render.ts";
-import { toolResults } from "../../transcript/tool-results.ts";
 import { type FillCall, type FillSource, readCall } from "./read-call.ts";
 
 /** A transcript split into rows: messages hold parts, parts hold segments, segments hold rows. */

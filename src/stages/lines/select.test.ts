@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { agent, call, talk, user } from "../../../test/rig/fill-talk.ts";
+import { renderMessage } from "../../transcript/content.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { renderMessage } from "../../transcript/render.ts";
 import { fillEdits } from "./fill.ts";
 import { type FillRows, readRows } from "./rows.ts";
 import { type RowSelection, selectRows } from "./select.ts";

@@ -1,5 +1,5 @@
+import { handleOf } from "../../transcript/content.ts";
 import type { Message } from "../../transcript/message.ts";
-import { handleOf } from "../../transcript/tool-results.ts";
 import { type Floors, tiersOfResults } from "../tiers.ts";
 import { requireDirected } from "./directive.ts";
 import type { FillSource } from "./read-call.ts";

@@ -22,13 +22,14 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { codeOf, errorWithCode, failureOf, type StoreFailure } from "../store-failure.ts";
+import { codeOf, errorWithCode, failureOf, type StoreFailure } from "../../text/json.ts";
 
 /** The system calls of the file stores, as a port, so that a test can make any of them fail. All may throw an error with a `code`. */
 export interface FileSystem {
   /** Does not follow a link; new files can be read by their owner only. */
   open(path: string, purpose: OpenPurpose): number;
-  read(fd: number, into: Uint8Array): number;
+  /** Goes on where the last read ended, unless a position is given. */
+  read(fd: number, into: Uint8Array, position?: number): number;
   write(fd: number, bytes: Uint8Array): number;
   fstat(fd: number): FileStat;
   /** The only asynchronous call, since it is slow. */
@@ -60,7 +61,7 @@ export interface FileStat {
 /** The real file system. */
 export const nodeFileSystem: FileSystem = {
   open: (path, purpose) => openSync(path, openFlags[purpose], 0o600),
-  read: (fd, into) => readSync(fd, into, 0, into.byteLength, null),
+  read: (fd, into, position) => readSync(fd, into, 0, into.byteLength, position ?? null),
   write: (fd, bytes) => writeSync(fd, bytes, 0, bytes.byteLength, null),
   fstat: (fd) => toFileStat(fstatSync(fd)),
   fsync: promisify(fsync),
@@ -195,7 +196,8 @@ export function removeOldTemporaries(options: OldTemporaries): number {
     for (const name of fs.readdir(folder)) {
       if (!/^\.[0-9]+-[0-9a-f]{16}\.tmp$/.test(name)) continue;
       const path = join(folder, name);
-      if (nowMs - modifiedMsOf(fs, path) > TEMPORARY_MAX_AGE_MS && removeQuietly(fs, path)) removed += 1;
+      const modifiedMs = ifAny(() => fs.lstat(path))?.modifiedMs ?? nowMs;
+      if (nowMs - modifiedMs > TEMPORARY_MAX_AGE_MS && removeQuietly(fs, path)) removed += 1;
     }
   } catch {
     // Tried again at the next start.
@@ -254,21 +256,14 @@ export function openRegularFile(
   }
 }
 
-function modifiedMsOf(fs: FileSystem, path: string): number {
-  try {
-    return fs.lstat(path).modifiedMs;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
-}
-
 /** Makes sure that a folder exists and only this user can access it; a link or another owner is a failure. */
 export async function openPrivateFolder(
   options: PrivateFolderOptions,
 ): Promise<PrivateFolder | StoreFailure> {
   const { fs, path } = options;
   try {
-    const stat = ifAny(() => fs.lstat(path)) ?? (await makeFolder(options));
+    const stat = ifAny(() => fs.lstat(path)) ?? makeFolder(options);
+    await Promise.all(withParents(path).map((folder) => syncing.get(fs)?.get(folder)));
     if (stat.type !== "folder") return unsafe(path, "is not a folder of its own (a link, perhaps)");
     const uid = process.getuid?.();
     if (uid !== undefined && stat.uid !== uid) return unsafe(path, "belongs to another user");
@@ -308,16 +303,25 @@ interface PrivateFolder {
   readonly path: string;
 }
 
-async function makeFolder({ fs, path, durable }: PrivateFolderOptions): Promise<FileStat> {
+/** Folders that were just made: nothing in them is safe, whoever puts it there, before their own entries are. */
+const syncing = new WeakMap<FileSystem, Map<string, Promise<void>>>();
+
+function makeFolder({ fs, path, durable }: PrivateFolderOptions): FileStat {
   const first = fs.mkdir(path);
   const stat = fs.lstat(path);
   if (!durable || first === undefined) return stat;
-  const top = dirname(first);
-  for (let parent = dirname(path); parent.length >= top.length; parent = dirname(parent)) {
-    await syncFolder(fs, parent);
-    if (parent === dirname(parent)) break;
-  }
+  const open = syncing.get(fs) ?? new Map<string, Promise<void>>();
+  syncing.set(fs, open);
+  for (const made of withParents(path).filter(({ length }) => length >= first.length))
+    open.set(
+      made,
+      syncFolder(fs, dirname(made)).finally(() => open.delete(made)),
+    );
   return stat;
+}
+
+function withParents(path: string): readonly string[] {
+  return dirname(path) === path ? [] : [path, ...withParents(dirname(path))];
 }
 
 function unsafe(path: string, reason: string): StoreFailure {

@@ -1,10 +1,12 @@
 import {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -180,6 +182,54 @@ describe("appending", () => {
       throw Object.assign(new Error("disk"), { code: "EIO" });
     };
     expect(await open({ fs: { ...nodeFileSystem, read } }).append("second")).toMatchObject({ code: "EIO" });
+  });
+});
+
+describe("a long log", () => {
+  it("is gone on with from its end: what stands before is not read", async () => {
+    await writeValues(Array.from({ length: 40 }, (_, index) => `${index}`.repeat(20_000)));
+    const bytes = readFileSync(segmentPath());
+    let readBytes = 0;
+    const read: FileSystem["read"] = (fd, into, position) => {
+      const count = nodeFileSystem.read(fd, into, position);
+      readBytes += count;
+      return count;
+    };
+    expect(await open({ fs: { ...nodeFileSystem, read } }).append("next")).toMatchObject({ sequence: 41 });
+    expect(readBytes).toBeLessThan(bytes.byteLength / 2);
+  });
+
+  it.each([
+    { name: "half a line", end: '{"v":1,"n":9,"e":"never fin' },
+    { name: "lines of zeros", end: `${"\0".repeat(700_000)}\n${"\0".repeat(700_000)}` },
+    { name: "one line that is far too long", end: `${"x".repeat(3_000_000)}\n` },
+    { name: "empty lines", end: "\n\n\n" },
+  ])("that ends with $name is counted from the last whole line", async ({ end }) => {
+    await writeValues(["first", "x".repeat(300_000), "third"]);
+    appendFileSync(segmentPath(), end);
+    expect(await open().append("next")).toMatchObject({ sequence: 4 });
+    expect(valuesOf(await open().read()).at(-1)).toBe("next");
+  });
+
+  it("is written into files of bounded length, and read as one", async () => {
+    const values = Array.from({ length: 72 }, (_, index) => `${index} ${"x".repeat(950_000)}`);
+    await writeValues(values);
+    expect(segments()).toHaveLength(2);
+    const { entries, problems } = await open().read();
+    expect(problems).toEqual([]);
+    expect(entries.map(({ value }) => String(value).slice(0, 3))).toEqual(
+      values.map((value) => value.slice(0, 3)),
+    );
+  });
+
+  it("is not stopped by something else under a name like that of its files", async () => {
+    await writeValues(["first"]);
+    mkdirSync(join(root, "ses_1.1-1-1.jsonl"));
+    symlinkSync(segmentPath(), join(root, "ses_1.1-1-2.jsonl"));
+    expect(await open().append("second")).toMatchObject({ status: "appended" });
+    const { entries, problems } = await open().read();
+    expect(entries).toHaveLength(2);
+    expect(problems).toHaveLength(2);
   });
 });
 

@@ -7,25 +7,36 @@ import type {
   JournalFailure,
   JournalProblem,
 } from "../../session/journal.ts";
-import { anyText, check, required, type Shape, throwProblems } from "../../text/check.ts";
-import { codeOf, failureOf, toJson } from "../store-failure.ts";
+import { anyText, check, oneOf, required, type Shape, throwProblems } from "../../text/check.ts";
+import { codeOf, failureOf, toJson } from "../../text/json.ts";
 import {
   createPause,
   type FileSystem,
+  ifAny,
   nodeFileSystem,
   openPrivateFolder,
+  openRegularFile,
   pathName,
-  readWholeFile,
   removeOldTemporaries,
   syncFolder,
   writeAll,
 } from "./file-system.ts";
-import { createFileSpillStore, FILE_STORE_SHAPE } from "./spill-store.ts";
+import {
+  type LineDamage,
+  type LineField,
+  openSealedLine,
+  type SealedFields,
+  sealLine,
+} from "./sealed-line.ts";
+import { createFileSpillStore, DAMAGED, FILE_STORE_SHAPE } from "./spill-store.ts";
 
-/** A journal of lines with checksums. Each writer has a file of its own, so that neither a crash nor another process can damage what was written. */
+/**
+ * A journal of lines with checksums. Each writer has files of its own, so that neither a crash nor another process can damage
+ * what was written, and begins another one before a file gets too long. To go on, only the ends of the files are read.
+ */
 export function createFileJournal(options: FileJournalOptions): Journal {
   throwProblems(check(SHAPE, options ?? {}));
-  const { fs = nodeFileSystem, durable = true, now = Date.now } = options;
+  const { fs = nodeFileSystem, durable = true, now = Date.now, numbering = "read" } = options;
   const root = resolve(options.root);
   const name = pathName(options.session);
   const longValues = createFileSpillStore({
@@ -37,7 +48,7 @@ export function createFileJournal(options: FileJournalOptions): Journal {
   });
   const startedMs = now();
   let segmentCount = 0;
-  let segment: string | undefined;
+  let segment: { readonly name: string; readonly bytes: number } | undefined;
   let nextSequence: number | undefined;
   let lastAppend: Promise<unknown> = Promise.resolve();
 
@@ -62,12 +73,22 @@ export function createFileJournal(options: FileJournalOptions): Journal {
   }
 
   async function firstSequence(folder: string): Promise<number | JournalFailure> {
+    if (numbering === "clock") return startedMs;
     removeOldTemporaries({ fs, folder, nowMs: now() });
     removeOldTemporaries({ fs, folder: join(folder, LONG_VALUES), nowMs: now() });
-    const { lines, problems } = await readSegments(folder);
-    const unread = problems.find((problem) => problem.type === "failed");
-    if (unread) return { status: "failed", code: unread.code, reason: unread.reason };
-    return lines.reduce((highest, line) => Math.max(highest, line.sequence), 0) + 1;
+    const pause = createPause();
+    const problems: JournalProblem[] = [];
+    let highest = 0;
+    for (const place of segmentNames(folder, problems)) {
+      try {
+        highest = Math.max(highest, await lastSequence(fs, join(folder, place), pause));
+      } catch (error) {
+        // Something else than a file has a name like ours: nobody wrote entries there.
+        if (!NO_FILE.has(codeOf(error) ?? "")) return failureOf(error);
+      }
+    }
+    const [unread] = problems;
+    return unread ? { status: "failed", code: unread.code, reason: unread.reason } : highest + 1;
   }
 
   async function lineFor(sequence: number, json: string): Promise<Uint8Array | JournalFailure> {
@@ -81,8 +102,11 @@ export function createFileJournal(options: FileJournalOptions): Journal {
   }
 
   async function write(folder: string, line: Uint8Array): Promise<void> {
+    if (segment && segment.bytes + line.byteLength > SEGMENT_MAX_BYTES) segment = undefined;
     const isNew = segment === undefined;
-    const fd = segment === undefined ? createSegment(folder) : fs.open(join(folder, segment), "append");
+    const { name: place, bytes } = segment ?? { name: nextSegmentName(folder), bytes: 0 };
+    const fd = fs.open(join(folder, place), isNew ? "create" : "append");
+    segment = { name: place, bytes: bytes + line.byteLength };
     try {
       writeAll({ fs, fd, bytes: line });
       if (durable) await fs.fsync(fd);
@@ -92,15 +116,11 @@ export function createFileJournal(options: FileJournalOptions): Journal {
     if (isNew && durable) await syncFolder(fs, folder);
   }
 
-  function createSegment(folder: string): number {
+  function nextSegmentName(folder: string): string {
     for (;;) {
       segmentCount += 1;
-      segment = `${name}.${process.pid}-${startedMs}-${segmentCount}.jsonl`;
-      try {
-        return fs.open(join(folder, segment), "create");
-      } catch (error) {
-        if (codeOf(error) !== "EEXIST") throw error;
-      }
+      const place = `${name}.${process.pid}-${startedMs}-${segmentCount}.jsonl`;
+      if (ifAny(() => fs.lstat(join(folder, place))) === undefined) return place;
     }
   }
 
@@ -109,9 +129,8 @@ export function createFileJournal(options: FileJournalOptions): Journal {
     const lines: WrittenLine[] = [];
     const problems: JournalProblem[] = [];
     for (const place of segmentNames(folder, problems)) {
-      await pause();
       try {
-        const read = readSegment(readWholeFile(fs, join(folder, place)), place);
+        const read = await readSegment(fs, { folder, place, pause });
         const writer = place.slice(name.length + 1, -".jsonl".length);
         for (const line of read.lines) lines.push({ ...line, writer, place });
         for (const problem of read.problems) problems.push(problem);
@@ -149,19 +168,23 @@ export function createFileJournal(options: FileJournalOptions): Journal {
     const entries: JournalEntry[] = [];
     for (const line of lines) {
       const { sequence, writer, place } = line;
-      const value = line.status === "value" ? line.value : await longValue(line.handle);
-      const reason = `the long value of entry ${sequence} is gone or damaged`;
-      if (value !== undefined) entries.push({ sequence, writer, value });
-      else problems.push({ type: "bad-line", place, code: "LONG_VALUE", reason });
+      const found = line.status === "value" ? line : await longValue(line.handle);
+      const said = `the long value of entry ${sequence}`;
+      if (found.status === "value") entries.push({ sequence, writer, value: found.value });
+      else if (found.status === "gone")
+        problems.push({ type: "bad-line", place, code: "LONG_VALUE", reason: `${said} is gone or damaged` });
+      else problems.push({ type: "failed", place, code: found.code, reason: `${said}: ${found.reason}` });
     }
     return { entries, problems };
   }
 
-  async function longValue(handle: string): Promise<unknown> {
+  async function longValue(handle: string): Promise<LongValue | JournalFailure> {
+    const json = await longValues.get(handle);
+    if (typeof json === "object" && json.code !== DAMAGED.code) return json;
     try {
-      return JSON.parse((await longValues.get(handle)) ?? "") as unknown;
+      return { status: "value", value: JSON.parse(typeof json === "string" ? json : "") as unknown };
     } catch {
-      return undefined;
+      return { status: "gone" };
     }
   }
 
@@ -186,38 +209,48 @@ export interface FileJournalOptions {
   readonly session: string;
   /** Flush each entry to disk, so that it survives a power cut. @default true */
   readonly durable?: boolean;
+  /**
+   * Where numbers begin: behind what is read of the log, or at the time, for a process that writes one entry and ends.
+   * @default read
+   */
+  readonly numbering?: "read" | "clock";
   /** Replaces the file system, for tests. @default node's */
   readonly fs?: FileSystem;
   /** Replaces `Date.now`, for tests. @default Date.now */
   readonly now?: () => number;
 }
 
-const SHAPE: Shape<FileJournalOptions> = { ...FILE_STORE_SHAPE, session: required(anyText) };
+const SHAPE: Shape<FileJournalOptions> = {
+  ...FILE_STORE_SHAPE,
+  session: required(anyText),
+  numbering: oneOf("read", "clock"),
+};
 
 /** A longer value is stored as a spill beside the log, and its line has only the handle. */
 export const LINE_MAX_BYTES: number = 1_048_576;
 
 const LONG_VALUES = "long";
 
+type LongValue = { readonly status: "value"; readonly value: unknown } | { readonly status: "gone" };
+
 type WrittenLine = SegmentLine & { readonly writer: string; readonly place: string };
 
-/** Reads the file of one writer: the valid lines in order, and problems with the others. */
-function readSegment(
-  bytes: Uint8Array,
-  place: string,
-): { readonly lines: readonly SegmentLine[]; readonly problems: readonly JournalProblem[] } {
+/** Reads a file of one writer, block by block: the valid lines in order, and problems with the others. */
+async function readSegment(
+  fs: FileSystem,
+  { folder, place, pause }: { readonly folder: string; readonly place: string; readonly pause: Pause },
+): Promise<{ readonly lines: readonly SegmentLine[]; readonly problems: readonly JournalProblem[] }> {
   const lines: SegmentLine[] = [];
   const problems: JournalProblem[] = [];
   let unreported = 0;
   let damagedLines = 0;
   let line = 1;
-  let start = 0;
   const report = (problem: Pick<JournalProblem, "type" | "code" | "reason">): void => {
     if (problems.length === MAX_PROBLEMS) unreported += 1;
     else problems.push({ ...problem, place, line, reason: `line ${line} ${problem.reason}` });
   };
-  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-    const read = readLine(openSealedLine(bytes.subarray(start, end)));
+  const add = (bytes: Uint8Array): void => {
+    const read = readLine(openSealedLine(bytes));
     const last = lines.at(-1)?.sequence;
     if (read.status === "damaged") {
       damagedLines += 1;
@@ -232,17 +265,82 @@ function readSegment(
       damagedLines = 0;
       lines.push(read);
     }
-    start = end + 1;
     line += 1;
-  }
-  if (start < bytes.byteLength) {
-    report({ type: "torn-tail", code: "TORN", reason: "was never finished" });
+  };
+  const { fd } = openRegularFile(fs, join(folder, place));
+  try {
+    const block = Buffer.allocUnsafe(BLOCK_BYTES);
+    let begun: Buffer = Buffer.alloc(0);
+    for (;;) {
+      const count = fs.read(fd, block);
+      if (count === 0) break;
+      const bytes = Buffer.concat([begun, block.subarray(0, count)]);
+      let start = 0;
+      for (
+        let end = bytes.indexOf(NEWLINE, begun.byteLength);
+        end >= 0;
+        end = bytes.indexOf(NEWLINE, start)
+      ) {
+        add(bytes.subarray(start, end));
+        start = end + 1;
+      }
+      // No line of ours is so long: its beginning is enough to find it damaged.
+      begun = Buffer.from(bytes.subarray(start, start + 2 * LINE_MAX_BYTES));
+      await pause();
+    }
+    if (begun.byteLength > 0) report({ type: "torn-tail", code: "TORN", reason: "was never finished" });
+  } finally {
+    fs.close(fd);
   }
   if (unreported > 0) {
     problems.push({ type: "bad-line", place, code: "MORE", reason: `${unreported} more problems` });
   }
   return { lines, problems };
 }
+
+/** The number of the last valid line of a file, which is its highest, read from the end; 0 if there is none. */
+async function lastSequence(fs: FileSystem, path: string, pause: Pause): Promise<number> {
+  const { fd, sizeBytes } = openRegularFile(fs, path);
+  try {
+    let later: Buffer = Buffer.alloc(0);
+    for (let end = sizeBytes; end > 0; ) {
+      const start = Math.max(0, end - BLOCK_BYTES);
+      const block = Buffer.allocUnsafe(end - start);
+      for (let filled = 0; filled < block.byteLength; ) {
+        const count = fs.read(fd, block.subarray(filled), start + filled);
+        if (count === 0) break;
+        filled += count;
+      }
+      const bytes = Buffer.concat([block, later]);
+      // The first line of a block begins in the block before it.
+      const first = start === 0 ? 0 : bytes.indexOf(NEWLINE) + 1;
+      for (let stop = bytes.lastIndexOf(NEWLINE); stop > first; ) {
+        const before = bytes.lastIndexOf(NEWLINE, stop - 1);
+        const read = readLine(openSealedLine(bytes.subarray(Math.max(before + 1, first), stop)));
+        if (read.status !== "damaged") return read.sequence;
+        stop = before;
+      }
+      later =
+        first === 0 && bytes.byteLength > 2 * LINE_MAX_BYTES
+          ? Buffer.alloc(0)
+          : bytes.subarray(0, first || bytes.byteLength);
+      end = start;
+      await pause();
+    }
+    return 0;
+  } finally {
+    fs.close(fd);
+  }
+}
+
+type Pause = ReturnType<typeof createPause>;
+
+/** Small enough that the event loop does not wait for one. */
+const BLOCK_BYTES = 262_144;
+/** A file of this length is read in a moment, and no tool has trouble with it. */
+const SEGMENT_MAX_BYTES = 67_108_864;
+/** A folder, a link, a pipe. */
+const NO_FILE: ReadonlySet<string> = new Set(["UNSAFE_FILE", "EISDIR", "ELOOP", "ENXIO"]);
 
 /** A line with its value, or with the handle of a long value. */
 type SegmentLine =
@@ -268,63 +366,3 @@ const NEWLINE = 0x0a;
 
 // Bounds the memory for a file that is not a journal at all.
 const MAX_PROBLEMS = 1_000;
-
-/** Encodes a line of JSON that ends with a checksum of everything before it. */
-export function sealLine(fields: readonly LineField[]): Uint8Array {
-  let text = '{"v":1';
-  for (const [name, json] of fields) text += `,${JSON.stringify(name)}:${json}`;
-  const body = Buffer.from(text);
-  return Buffer.concat([body, Buffer.from(`,"c":${crc32(body)}}\n`)]);
-}
-
-/** The name of a field, and its value as JSON. */
-type LineField = readonly [name: string, json: string];
-
-/** Decodes a line (without its newline) and verifies its checksum. */
-export function openSealedLine(line: Uint8Array): SealedFields | LineDamage {
-  const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
-  if (bytes.includes(0)) return { status: "damaged", code: "NUL", reason: "holds NUL bytes" };
-  const sealAt = bytes.lastIndexOf(',"c":');
-  const seal = sealAt < 0 ? null : /^,"c":([0-9]{1,10})\}$/.exec(bytes.toString("latin1", sealAt));
-  if (!seal) return { status: "damaged", code: "SYNTAX", reason: "is not a whole line" };
-  if (crc32(bytes.subarray(0, sealAt)) !== Number(seal[1])) {
-    return { status: "damaged", code: "CHECKSUM", reason: "does not match its checksum" };
-  }
-  try {
-    const fields: unknown = JSON.parse(bytes.toString("utf8"));
-    if (typeof fields !== "object" || fields === null || !("v" in fields) || fields.v !== 1) {
-      return { status: "damaged", code: "VERSION", reason: "was written by another version" };
-    }
-    return { status: "whole", fields: fields as Readonly<Record<string, unknown>> };
-  } catch {
-    return { status: "damaged", code: "SYNTAX", reason: "is not JSON" };
-  }
-}
-
-/** The fields of a valid line. */
-interface SealedFields {
-  readonly status: "whole";
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-/** Why a line is invalid. */
-interface LineDamage {
-  readonly status: "damaged";
-  readonly code: "NUL" | "SYNTAX" | "CHECKSUM" | "VERSION";
-  readonly reason: string;
-}
-
-/** CRC-32 as in zip and PNG. */
-export function crc32(bytes: Uint8Array): number {
-  let crc = ~0;
-  for (let index = 0; index < bytes.length; index += 1) {
-    crc = (crc >>> 8) ^ (table[(crc ^ (bytes[index] ?? 0)) & 0xff] ?? 0);
-  }
-  return ~crc >>> 0;
-}
-
-const table: Int32Array = Int32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  return crc;
-});

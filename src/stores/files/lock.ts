@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { failureOf, type StoreFailure } from "../store-failure.ts";
+import { failureOf, type StoreFailure } from "../../text/json.ts";
 import {
   type FileSystem,
   ifAny,
@@ -170,7 +170,12 @@ export interface ProcessIdentity {
 
 /** The identity of this process. */
 export function currentProcess(): ProcessIdentity {
-  return { host: currentHost(), pid: process.pid, start: startOf(process.pid) ?? "" };
+  return processOf(process.pid);
+}
+
+/** The identity of a process of this machine that runs now. */
+export function processOf(pid: number): ProcessIdentity {
+  return { host: currentHost(), pid, start: startOf(pid) ?? "" };
 }
 
 /** Whether a process still runs; unknown on another machine, or if its start time is unknown. */

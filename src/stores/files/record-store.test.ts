@@ -75,6 +75,21 @@ describe.each(Object.entries(damages))("a record that was %s", (_name, damage) =
   });
 });
 
+it("lists the folder once, and not for every record that is made, read and removed", async () => {
+  let listings = 0;
+  const readdir: FileSystem["readdir"] = (path) => {
+    listings += 1;
+    return nodeFileSystem.readdir(path);
+  };
+  const store = open({ ...nodeFileSystem, readdir });
+  for (let index = 0; index < 20; index += 1) {
+    const stored = await store.put({ id: `r${index}`, value: index, expected: "missing" });
+    expect(await store.get(`r${index}x`)).toEqual({ status: "missing" });
+    if (stored.status === "stored" && index % 4 === 0) await store.delete(`r${index}`, stored.version);
+  }
+  expect(listings).toBeLessThanOrEqual(2);
+});
+
 describe("a corrupt record", () => {
   it("can be replaced by someone who knows, and keeps the damaged copy", async () => {
     await put("a", "lost");
@@ -105,6 +120,15 @@ describe("a corrupt record", () => {
       "damage 4",
       "damage 5",
     ]);
+  });
+
+  it("of an earlier version, set aside under a time, is corrupt and never missing", async () => {
+    await put("b", 1);
+    writeFileSync(join(root, "a.json.corrupt-1700000000000"), "damaged");
+    expect(await open().get("a")).toMatchObject({ status: "corrupt" });
+    expect(await open().list()).toMatchObject({ problems: [{ id: "a", code: "CORRUPT" }] });
+    expect(await open().delete("a", "corrupt")).toEqual({ status: "deleted" });
+    expect(setAside()).toEqual([]);
   });
 
   it("does not hide the others from a list", async () => {

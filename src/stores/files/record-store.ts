@@ -11,11 +11,12 @@ import type {
   RecordWrite,
 } from "../../fork/life/record-store.ts";
 import { check, throwProblems } from "../../text/check.ts";
-import { errorWithCode, failureOf, toJson } from "../store-failure.ts";
+import { errorWithCode, failureOf, groupBy, toJson } from "../../text/json.ts";
 import {
   createPause,
   type FileSystem,
   idOfPathName,
+  ifAny,
   nodeFileSystem,
   openPrivateFolder,
   pathName,
@@ -27,8 +28,8 @@ import {
   temporaryPath,
   writeNewFile,
 } from "./file-system.ts";
-import { openSealedLine, sealLine } from "./journal.ts";
 import { type LockHold, withFileLock } from "./lock.ts";
+import { openSealedLine, sealLine } from "./sealed-line.ts";
 import { FILE_STORE_SHAPE } from "./spill-store.ts";
 
 /** A record store with a file for each record, replaced atomically under a lock; the previous copy is kept as a backup. */
@@ -36,16 +37,22 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
   throwProblems(check(FILE_STORE_SHAPE, options ?? {}));
   const { fs = nodeFileSystem, durable = true, now = Date.now } = options;
   const root = resolve(options.root);
-  let hasStarted = false;
+  let older: OlderDamaged | undefined;
 
   async function open() {
     const folder = await openPrivateFolder({ fs, path: root, durable });
     if (folder.status === "failed") return folder;
-    if (!hasStarted) removeOldTemporaries({ fs, folder: folder.path, nowMs: now() });
-    hasStarted = true;
-    const copiesOf = (name: string): RecordCopies =>
-      recordCopies({ fs, now, durable, folder: folder.path, name });
-    return { status: "open" as const, folder: folder.path, copiesOf };
+    try {
+      // Everything is listed once, and not for each record.
+      if (older === undefined) removeOldTemporaries({ fs, folder: folder.path, nowMs: now() });
+      const known = older ?? olderDamaged(fs.readdir(folder.path));
+      older = known;
+      const copiesOf = (name: string): RecordCopies =>
+        recordCopies({ fs, durable, folder: folder.path, name, older: known });
+      return { status: "open" as const, folder: folder.path, copiesOf };
+    } catch (error) {
+      return failureOf(error);
+    }
   }
 
   // A damaged or missing current copy may be the work of another process, so it is read again under the lock.
@@ -111,7 +118,9 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
       const records = await open();
       if (records.status === "failed") return records;
       try {
-        const names = new Set(fs.readdir(records.folder).map(recordNameOf));
+        const files = fs.readdir(records.folder);
+        for (const [name, damaged] of olderDamaged(files)) older?.set(name, damaged);
+        const names = new Set(files.map(recordNameOf));
         return await readAll(names, (name) => read(records.copiesOf(name)));
       } catch (error) {
         return failureOf(error);
@@ -195,7 +204,7 @@ function assertHeld(hold: LockHold): void {
 /** The files of one record: the current copy, the previous one, and up to three quarantined damaged ones. */
 interface RecordCopies {
   readonly fs: FileSystem;
-  readonly now: () => number;
+  readonly older: OlderDamaged;
   readonly durable: boolean;
   readonly folder: string;
   readonly name: string;
@@ -274,25 +283,35 @@ async function removeRecord(copies: RecordCopies): Promise<void> {
   if (durable) await syncFolder(fs, folder);
 }
 
+/** Moves a damaged copy behind those that were set aside before; of more than three the oldest goes. */
 function quarantine(copies: RecordCopies, path: string): void {
-  const older = quarantinedFiles(copies);
-  const prefix = `${copies.name}.json.corrupt-`;
-  const times = older.map((file) => Number(file.slice(prefix.length)));
-  const timeMs = Math.max(copies.now(), ...times.map((taken) => taken + 1));
-  copies.fs.rename(path, join(copies.folder, `${prefix}${timeMs}`));
-  for (const file of older.slice(0, Math.max(0, older.length + 1 - MAX_QUARANTINED))) {
-    removeQuietly(copies.fs, join(copies.folder, file));
+  const { fs, folder } = copies;
+  const places = SLOTS.map((slot) => join(folder, `${copies.name}.json.corrupt-${slot}`));
+  const last = places.findLastIndex((place) => ifAny(() => fs.lstat(place)) !== undefined);
+  if (last === places.length - 1) {
+    for (const [index, place] of places.entries()) {
+      const before = places[index - 1];
+      if (before !== undefined) ifAny(() => fs.rename(place, before));
+    }
   }
+  fs.rename(path, places[Math.min(last + 1, places.length - 1)] ?? path);
 }
 
-function quarantinedFiles({ fs, folder, name }: RecordCopies): readonly string[] {
-  return fs
-    .readdir(folder)
-    .filter((file) => file.startsWith(`${name}.json.corrupt-`) && recordNameOf(file) === name)
-    .sort();
+/** The names of the damaged copies, without listing the folder, which may hold a great many records. */
+function quarantinedFiles({ fs, folder, name, older }: RecordCopies): readonly string[] {
+  const names = [...(older.get(name) ?? []), ...SLOTS.map((slot) => `${name}.json.corrupt-${slot}`)];
+  return names.filter((file) => ifAny(() => fs.lstat(join(folder, file))) !== undefined);
 }
 
-const MAX_QUARANTINED = 3;
+/** Damaged copies that earlier versions set aside, under a time in place of a number from 1 to 3. */
+function olderDamaged(files: readonly string[]): OlderDamaged {
+  const damaged = files.filter((file) => /\.json\.corrupt-\d{2,}$/.test(file)).sort();
+  return new Map(groupBy(damaged, (file) => recordNameOf(file) ?? ""));
+}
+
+type OlderDamaged = Map<string, readonly string[]>;
+
+const SLOTS = [1, 2, 3] as const;
 
 /** Reads one copy of a record; throws with the system's code if the file cannot be read. */
 function readCopy(fs: FileSystem, path: string): RecordReading {

@@ -12,9 +12,8 @@ import {
   text,
   throwProblems,
 } from "../../text/check.ts";
-import { isObject } from "../../text/json.ts";
+import { codeOf, failureOf, isObject, type StoreFailure } from "../../text/json.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
-import { failureOf, type StoreFailure } from "../store-failure.ts";
 import {
   byteChunks,
   CHUNK_BYTES,
@@ -88,13 +87,13 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
     }
   }
 
-  async function readText(path: string, sha256: string): Promise<string | undefined> {
+  async function readText(path: string, sha256: string): Promise<string | StoreFailure | undefined> {
     try {
       const content = await readSpillFile(fs, path);
-      if (content.sha256 !== sha256) return undefined;
+      if (content.sha256 !== sha256) return DAMAGED;
       return new TextDecoder("utf-8", { ignoreBOM: true }).decode(content.bytes);
-    } catch {
-      return undefined;
+    } catch (error) {
+      return codeOf(error) === "ENOENT" ? undefined : failureOf(error);
     }
   }
 
@@ -116,15 +115,17 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
     async get(handle) {
       if (!isSha256(handle)) return undefined;
       const folder = await openPrivateFolder({ fs, path: root, durable });
-      if (folder.status === "failed") return undefined;
+      if (folder.status === "failed") return folder;
       const path = spillPath(folder.path, handle);
-      const text = (await readText(path, handle)) ?? (await readText(pendingDeletePath(path), handle));
+      const text = await readText(path, handle);
       try {
-        if (text !== undefined) fs.touch(path, now());
+        if (typeof text === "string") fs.touch(path, now());
       } catch {
         // Only affects the order of cleaning.
       }
-      return text;
+      if (typeof text === "string") return text;
+      const moved = await readText(pendingDeletePath(path), handle);
+      return typeof moved === "string" ? moved : (text ?? moved);
     },
   };
 }
@@ -146,6 +147,13 @@ export interface FileSpillStoreOptions extends SpillLimits {
 }
 
 const CLEANING_INTERVAL_MS = 3_600_000;
+
+/** A copy whose hash is another than its name; a put of the same content replaces it. */
+export const DAMAGED: StoreFailure = {
+  status: "failed",
+  code: "DAMAGED",
+  reason: "the stored copy is damaged",
+};
 
 /** The path of the file with this hash. */
 export function spillPath(root: string, sha256: string): string {

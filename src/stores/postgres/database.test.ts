@@ -126,9 +126,48 @@ it("knows the server's time from its first answer", async () => {
   expect(database.now()).toBe(world.nowMs + SERVER_AHEAD_MS);
 });
 
+it("learns the server's time with every answer that has it, as that of a record has", async () => {
+  const { database, world } = create({});
+  await database.use(async () => "done");
+  // Asleep for an hour, by a clock that does not count it.
+  world.aheadMs = 3_600_000;
+  await database.use((connection) => connection.rows("select clock_timestamp()", []));
+  expect(database.now()).toBe(world.nowMs + 3_600_000);
+});
+
+describe("a call that gets no answer", () => {
+  it.each(["connect", "relname = 'migrations'", "select 1"])("at %s ends in time", async (silentAt) => {
+    const { database, world } = create({ silentAt, timeoutMs: 20 });
+    const ask = () => database.use((connection) => connection.rows("select 1", []));
+    const answers = await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()]);
+    for (const answer of answers) expect(answer).toMatchObject({ status: "failed", code: "TIMEOUT" });
+    world.silentAt = undefined;
+    world.nowMs += 11_000;
+    expect(await ask()).toEqual([]);
+  });
+
+  it("leaves no statement behind that comes later", async () => {
+    const { database, world } = create({ silentAt: "select 1", timeoutMs: 20 });
+    let later: unknown;
+    const answer = await database.use(async (connection) => {
+      const first = connection.rows("select 1", []);
+      await first.catch(() => {});
+      later = await connection.rows("select 2", []).catch((error: unknown) => error);
+    });
+    expect(answer).toMatchObject({ code: "TIMEOUT" });
+    expect(world.dropped).toBe(1);
+    world.hearAgain();
+    await expect.poll(() => later).toBeInstanceOf(Error);
+  });
+});
+
 const SERVER_AHEAD_MS = 90_000;
 
 interface World {
+  /** What is never answered. */
+  silentAt: string | undefined;
+  hearAgain: () => void;
+  aheadMs: number;
   /** How often connecting still fails. */
   failures: number;
   nowMs: number;
@@ -142,9 +181,16 @@ interface World {
   readonly pool: EventEmitter;
 }
 
-function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseOptions) {
+function create({ failures = 0, silentAt, ...options }: Partial<World> & PostgresDatabaseOptions) {
+  let hearAgain = (): void => {};
+  const heard = new Promise<void>((resolve) => {
+    hearAgain = resolve;
+  });
   const world: World = {
     failures,
+    silentAt,
+    hearAgain,
+    aheadMs: SERVER_AHEAD_MS,
     nowMs: 1_000_000,
     connects: 0,
     released: 0,
@@ -157,12 +203,16 @@ function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseO
   const pool: PostgresPool = {
     async connect() {
       world.connects += 1;
+      if (world.silentAt === "connect") await heard;
       if (world.failures > 0) {
         world.failures -= 1;
         throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
       }
       return {
-        query: async (statement) => ({ rows: answerTo(statement, world) }),
+        async query(statement) {
+          if (world.silentAt !== undefined && statement.text.includes(world.silentAt)) await heard;
+          return { rows: answerTo(statement, world) };
+        },
         release(error) {
           world.released += 1;
           if (error !== undefined) world.dropped += 1;
@@ -187,8 +237,8 @@ function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseO
 }
 
 /** A server whose schema is up to date. */
-function answerTo({ text }: Statement, { nowMs }: World): readonly unknown[] {
-  if (text.includes("clock_timestamp")) return [{ now: nowMs + SERVER_AHEAD_MS }];
+function answerTo({ text }: Statement, { nowMs, aheadMs }: World): readonly unknown[] {
+  if (text.includes("clock_timestamp")) return [{ serverNowMs: nowMs + aheadMs }];
   if (text.includes("relname = 'migrations'")) return [{ yes: true }];
   if (text.includes("max(version)")) return [{ version: 1_000 }];
   return [];

@@ -1,18 +1,26 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf, type StoreFailure } from "../store-failure.ts";
+import { asObject, type StoreFailure } from "../../text/json.ts";
 import { migrate, quoteSchema } from "./migrate.ts";
 import {
   createLoadPg,
   createRedactConnection,
+  isSettingRefused,
+  isTransient,
+  isUnreachable,
   type LoadPg,
   openPool,
   type PoolSettings,
   type PostgresClient,
   type PostgresPool,
+  postgresFailure,
+  type Statement,
 } from "./pool.ts";
 
-/** Access to a PostgreSQL server: connects when first used, migrates the schema, retries while the server is unreachable. */
+/**
+ * Access to a PostgreSQL server: connects when first used, migrates the schema, retries while the server is unreachable. No
+ * call takes longer than `timeoutMs`, whatever the network does, and none leaves anything behind that stops the next.
+ */
 export interface PostgresDatabase {
   /** The name of a table with its schema. */
   table(name: string): string;
@@ -20,7 +28,7 @@ export interface PostgresDatabase {
    * Runs a job on one connection. A job must be idempotent: it may be run twice, since after a lost connection it is
    * unknown whether the last statement was executed. Never throws; a failure is a value.
    */
-  use<Result>(job: (connection: Connection) => Promise<Result>): Promise<Result | StoreFailure>;
+  use<Result>(job: Job<Result>): Promise<Result | StoreFailure>;
   /** The server's time in milliseconds; this machine's until the first connection. */
   now(): number;
   close(): Promise<void>;
@@ -44,11 +52,13 @@ export interface PostgresDatabaseOptions {
   readonly schema?: string;
   /** Maximum number of connections. @default 4 */
   readonly maxConnections?: number;
-  /** Timeout of a statement on the server. @default 30 s */
+  /** How long a call takes at most: waiting for its turn, connecting, every statement and all retries together. @default 10 s */
+  readonly timeoutMs?: number;
+  /** Timeout of a statement on the server. @default three quarters of timeoutMs */
   readonly statementTimeoutMs?: number;
   /** Timeout of a connection attempt. @default 5 s */
   readonly connectTimeoutMs?: number;
-  /** How long a job is retried while the server is unreachable. @default 5 s */
+  /** How long a call is retried while the server is unreachable. @default 5 s */
   readonly retryMs?: number;
   /** Loads the package `pg`; `import("pg")` when unset. @default import("pg") */
   readonly load?: LoadPg;
@@ -66,7 +76,8 @@ export interface DatabaseClock {
 export function createPostgresDatabase(options: PostgresDatabaseOptions): PostgresDatabase {
   const {
     maxConnections = 4,
-    statementTimeoutMs = 30_000,
+    timeoutMs = 10_000,
+    statementTimeoutMs = Math.round(0.75 * timeoutMs),
     connectTimeoutMs = 5_000,
     retryMs = 5_000,
   } = options;
@@ -114,19 +125,24 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
     });
   }
 
+  /** Runs a statement, and learns the server's time where the answer has it. */
+  async function query(client: PostgresClient, { text, values }: Statement): Promise<readonly unknown[]> {
+    const askedMs = clock.now();
+    // Longer than the timeout on the server, for a server that does not respond at all.
+    const { rows = [] } = await client.query({ text, values, query_timeout: 2 * statementTimeoutMs });
+    const { serverNowMs } = asObject(rows.at(-1));
+    if (typeof serverNowMs === "number") offsetMs = serverNowMs - (askedMs + clock.now()) / 2;
+    return rows;
+  }
+
   /** Prepares a connection: reads the server's time once, and migrates the schema. */
   async function prepare(client: PostgresClient): Promise<void> {
+    const run = (statement: Statement): Promise<readonly unknown[]> => query(client, statement);
     if (!prepared.has(client)) {
-      const askedMs = clock.now();
-      const { rows } = await client.query({
-        text: SERVER_TIME,
-        values: [],
-        query_timeout: statementTimeoutMs,
-      });
-      offsetMs = (rows[0] as { readonly now: number }).now - (askedMs + clock.now()) / 2;
+      await run({ text: `select ${SERVER_NOW}`, values: [] });
       prepared.add(client);
     }
-    migrating ??= migrate(client, { schema });
+    migrating ??= migrate(run, { schema });
     const started = migrating;
     await started.catch((error: unknown) => {
       if (migrating === started) migrating = undefined;
@@ -134,37 +150,50 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
     });
   }
 
-  async function attempt<Result>(job: (connection: Connection) => Promise<Result>): Promise<Result> {
+  async function attempt<Result>(job: Job<Result>, limit: AbortSignal): Promise<Result> {
     const client = await connect();
     // The client may be older than this store, if the pool is the caller's.
     ignoreClientErrors(client);
-    let failure: Error | undefined;
+    let isReleased = false;
+    // A client with an error may be inside a transaction, so it is not reused.
+    const release = (failure?: Error): void => {
+      if (!isReleased) client.release(failure);
+      isReleased = true;
+    };
+    // Whatever the connection waits for may never come. A migration that others wait for is begun again by the next.
+    const drop = (): void => {
+      migrating = undefined;
+      release(new Error(OVER));
+    };
+    if (limit.aborted) release();
+    limit.addEventListener("abort", drop);
     try {
+      limit.throwIfAborted();
       await prepare(client);
-      return await job(connectionOf(client, statementTimeoutMs));
+      const result = await job(connectionOf((statement) => query(client, statement), limit));
+      release();
+      return result;
     } catch (error) {
-      failure = error instanceof Error ? error : new Error(String(error));
+      release(error instanceof Error ? error : new Error(String(error)));
       throw error;
     } finally {
-      // A client with an error may be inside a transaction, so it is not reused.
-      client.release(failure);
+      limit.removeEventListener("abort", drop);
     }
   }
 
-  async function retry<Result>(
-    job: (connection: Connection) => Promise<Result>,
-  ): Promise<Result | StoreFailure> {
+  async function retry<Result>(job: Job<Result>, limit: AbortSignal): Promise<Result | StoreFailure> {
     // A server that was unreachable before is tried once only, so that callers do not wait again.
     const giveUpAtMs = lastFailure === undefined ? clock.now() + retryMs : Number.NEGATIVE_INFINITY;
     for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
       if (isClosed) return CLOSED;
       if (lastFailure !== undefined && clock.now() < backoffUntilMs) return lastFailure;
       try {
-        const result = await attempt(job);
+        const result = await attempt(job, limit);
         lastFailure = undefined;
         backoffMs = MIN_BACKOFF_MS;
         return result;
       } catch (error) {
+        if (limit.aborted) return timedOut;
         const failure = postgresFailure(error, redact);
         if (MISSING_TABLES.has(failure.code)) migrating = undefined;
         // Any other error comes from a server that can be reached.
@@ -181,36 +210,86 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
 
   /** Starts a period, longer each time, in which jobs fail at once without trying. */
   function backOff(failure: StoreFailure): void {
+    // Calls that failed together are one failure.
+    if (lastFailure !== undefined && clock.now() < backoffUntilMs) return;
     lastFailure = failure;
     backoffUntilMs = clock.now() + backoffMs;
     backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS);
   }
 
+  const timedOut: StoreFailure = {
+    status: "failed",
+    code: "TIMEOUT",
+    reason: `${OVER} (${timeoutMs} ms, the option timeoutMs)`,
+  };
+
   return {
     table: (name) => `${schema}.${name}`,
-    use: (job) => gate(() => retry(job)),
+    async use(job) {
+      const limit = startTimeLimit(timeoutMs);
+      const leave = await gate(limit.signal);
+      // Others took all the time: that says nothing about the server.
+      if (leave === undefined) return timedOut;
+      const given = limit.over.then(() => {
+        backOff(timedOut);
+        return timedOut;
+      });
+      try {
+        return await Promise.race([retry(job, limit.signal), given]);
+      } finally {
+        leave();
+        limit.clear();
+      }
+    },
     now: () => Math.round(clock.now() + offsetMs),
     async close() {
       isClosed = true;
       const pool = await opening?.pool.catch(() => undefined);
-      if (options.pool === undefined) await pool?.end().catch(noop);
+      if (options.pool !== undefined || pool === undefined) return;
+      const limit = startTimeLimit(timeoutMs);
+      await Promise.race([pool.end().catch(noop), limit.over]);
+      limit.clear();
     },
   };
 }
+
+type Job<Result> = (connection: Connection) => Promise<Result>;
+
+const OVER = "the database gave no answer in time";
+
+/** The end of a call's time, by a timer and not by the clock, which may be set. */
+function startTimeLimit(ms: number): TimeLimit {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const timer = setTimeout(() => controller.abort(), Math.min(ms, MAX_TIMER_MS));
+  const over = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  return { signal, over, clear: () => clearTimeout(timer) };
+}
+
+interface TimeLimit {
+  readonly signal: AbortSignal;
+  readonly over: Promise<void>;
+  clear(): void;
+}
+
+/** A timer for longer fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 1_000;
 const MIN_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 10_000;
 
-const SERVER_TIME = "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now";
+/** A column by which an answer tells the server's time. */
+export const SERVER_NOW = '(extract(epoch from clock_timestamp()) * 1000)::float8 as "serverNowMs"';
 
 const CLOSED: StoreFailure = { status: "failed", code: "CLOSED", reason: "The store was closed." };
 
 /** The schema was dropped and is created again. */
 const MISSING_TABLES: ReadonlySet<string> = new Set(["42P01", "3F000"]);
 
-const SYSTEM_CLOCK: DatabaseClock = { now: Date.now, sleep };
+/** Goes on evenly when somebody sets the machine's clock. */
+const SYSTEM_CLOCK: DatabaseClock = { now: () => performance.timeOrigin + performance.now(), sleep };
 
 function noop(): void {}
 
@@ -234,11 +313,13 @@ function ignoreClientErrors(client: PostgresClient): void {
 
 const listened = new WeakSet<PostgresPool | PostgresClient>();
 
-function connectionOf(client: PostgresClient, statementTimeoutMs: number): Connection {
+function connectionOf(
+  query: (statement: Statement) => Promise<readonly unknown[]>,
+  limit: AbortSignal,
+): Connection {
   const rows = async <Row>(text: string, values: readonly unknown[]): Promise<readonly Row[]> => {
-    // Longer than the timeout on the server, for a server that does not respond at all.
-    const answer = await client.query({ text, values, query_timeout: 2 * statementTimeoutMs });
-    return answer.rows as readonly Row[];
+    limit.throwIfAborted();
+    return (await query({ text, values })) as readonly Row[];
   };
   return {
     rows,
@@ -251,77 +332,32 @@ function connectionOf(client: PostgresClient, statementTimeoutMs: number): Conne
   };
 }
 
-/** Runs at most `maxJobs` jobs at a time; the others wait in order. */
-function createConcurrencyLimit(maxJobs: number): <Result>(job: () => Promise<Result>) => Promise<Result> {
-  const waiting: (() => void)[] = [];
+/** Lets at most `maxJobs` in at a time, in order; gives a way to leave, or undefined to one whose time is over first. */
+function createConcurrencyLimit(maxJobs: number): (limit: AbortSignal) => Promise<(() => void) | undefined> {
+  const waiting = new Set<() => void>();
   let running = 0;
-  return async (job) => {
-    if (running >= maxJobs) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await job();
-    } finally {
-      // The slot is passed on directly, so that no new job can take it first.
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
+  const leave = (): void => {
+    // The slot is passed on directly, so that no new job can take it first.
+    const [next] = waiting;
+    if (next === undefined) running -= 1;
+    else {
+      waiting.delete(next);
+      next();
     }
   };
-}
-
-/** Converts a thrown value into a failure with PostgreSQL's or the system's code, and redacts passwords. */
-function postgresFailure(error: unknown, redact: (text: string) => string): StoreFailure {
-  const message = error instanceof Error ? error.message : "not an error object";
-  // If all addresses of a host refuse, the error has no message of its own.
-  const inner =
-    error instanceof AggregateError ? error.errors.find((each) => codeOf(each) !== undefined) : undefined;
-  const reason = message || (inner instanceof Error ? inner.message : "") || "the server cannot be reached";
-  const code = codeOf(error) ?? codeOf(inner) ?? (isConnectionLost(message) ? "CONNECTION_LOST" : "UNKNOWN");
-  return { status: "failed", code, reason: redact(reason) };
-}
-
-/** True if a retry may succeed: the server is unreachable, or the transaction conflicted with another. */
-function isTransient({ code }: StoreFailure): boolean {
-  return TRANSIENT_CODES.has(code) || code.startsWith("08");
-}
-
-/** True if the server cannot be reached. */
-function isUnreachable(failure: StoreFailure): boolean {
-  return isTransient(failure) && !CONFLICT_CODES.has(failure.code);
-}
-
-/** True if a pooler refuses settings of the connection. */
-function isSettingRefused(error: unknown): boolean {
-  return error instanceof Error && /unsupported startup parameter/i.test(error.message);
-}
-
-/** Serialization failure and deadlock. */
-const CONFLICT_CODES: ReadonlySet<string> = new Set(["40001", "40P01"]);
-
-const TRANSIENT_CODES: ReadonlySet<string> = new Set([
-  ...CONFLICT_CODES,
-  // Shutdown, crash, startup, too many connections.
-  "57P01",
-  "57P02",
-  "57P03",
-  "53300",
-  "CONNECTION_LOST",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EAI_AGAIN",
-  // No socket file while the server restarts.
-  "ENOENT",
-]);
-
-// Errors of the driver without a code.
-function isConnectionLost(message: string): boolean {
-  return /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|client was closed/i.test(
-    message,
-  );
+  return (limit) =>
+    new Promise((resolve) => {
+      if (running < maxJobs) {
+        running += 1;
+        resolve(leave);
+        return;
+      }
+      const enter = (): void => resolve(leave);
+      waiting.add(enter);
+      limit.addEventListener("abort", () => {
+        if (waiting.delete(enter)) resolve(undefined);
+      });
+    });
 }
 
 /** Encodes any text, with NUL and lone surrogates, so that PostgreSQL can store it; injective. */

@@ -1,5 +1,4 @@
-import { groupBy } from "../../text/json.ts";
-import type { StoreFailure } from "../store-failure.ts";
+import { groupBy, type StoreFailure } from "../../text/json.ts";
 import { type Connection, originalText, type PostgresDatabase, storableText } from "./database.ts";
 
 /** A stored log. */

@@ -7,13 +7,13 @@ import type {
   JournalFailure,
   JournalProblem,
 } from "../../session/journal.ts";
-import { type StoreFailure, toJson } from "../store-failure.ts";
+import { type StoreFailure, toJson } from "../../text/json.ts";
 import { type Connection, type PostgresDatabase, storableText, textKey } from "./database.ts";
 
 /** A journal of rows. Entries that are appended during a write are written together in the next one. */
 export function createPostgresJournal(database: PostgresDatabase, session: string): Journal {
   const key = textKey(session);
-  const writer = randomUUID();
+  let writer = randomUUID();
   const waiting: Waiting[] = [];
   let nextSequence = 1;
   let isStarted = false;
@@ -40,7 +40,8 @@ export function createPostgresJournal(database: PostgresDatabase, session: strin
       isStarted = true;
     }
     const first = nextSequence;
-    // The numbers are not reused after a failure, since the rows may have been written all the same.
+    // Neither number nor writer is used again after a failure, since the rows may have been written all the same: so a
+    // number that a writer lacks was written once and is gone.
     nextSequence += batch.length;
     const text = `
       insert into ${database.table("journal_entries")} (key, sequence, writer, value)
@@ -52,6 +53,7 @@ export function createPostgresJournal(database: PostgresDatabase, session: strin
     if (!("status" in done)) return first;
     // The log may have been deleted.
     isStarted = false;
+    writer = randomUUID();
     return done;
   }
 
@@ -120,7 +122,14 @@ const JOURNAL_COLUMNS = "sequence::float8 as sequence, writer, value";
 function journalContent(rows: readonly JournalRow[]): JournalContent {
   const entries: JournalEntry[] = [];
   const problems: JournalProblem[] = [];
+  const lastOf = new Map<string, number>();
   for (const { sequence, writer, value } of rows) {
+    const missing = sequence - (lastOf.get(writer) ?? sequence - 1) - 1;
+    lastOf.set(writer, sequence);
+    if (missing > 0) {
+      const reason = `entry ${sequence} comes after ${missing} of its writer that are gone`;
+      problems.push({ type: "missing-lines", place: PLACE, code: "GAP", reason });
+    }
     try {
       entries.push({ sequence, writer, value: JSON.parse(value) as unknown });
     } catch {

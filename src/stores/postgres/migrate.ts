@@ -1,12 +1,12 @@
-import { errorWithCode } from "../store-failure.ts";
-import type { PostgresClient } from "./pool.ts";
+import { errorWithCode } from "../../text/json.ts";
+import type { Statement } from "./pool.ts";
 
 /** Migrates the schema in one transaction under an advisory lock, so that several processes can start at once; throws the server's errors. */
 export async function migrate(
-  client: PostgresClient,
+  query: (statement: Statement) => Promise<readonly unknown[]>,
   { schema, migrations = MIGRATIONS }: MigrateOptions,
 ): Promise<void> {
-  const run: Run = async (text, values = []) => (await client.query({ text, values })).rows;
+  const run: Run = (text, values = []) => query({ text, values });
   if ((await versionOf(run, schema)) >= migrations.length) return;
   await checkEncoding(run);
   await run("begin");

@@ -26,7 +26,7 @@ describe("a store without the package pg", () => {
       expect(JSON.stringify(outcome)).toContain("npm install pg");
       expect(JSON.stringify(outcome)).not.toContain("hidden");
     }
-    expect(await stores.spills.get("f".repeat(64))).toBeUndefined();
+    expect(await stores.spills.get("f".repeat(64))).toMatchObject({ code: "PG_NOT_INSTALLED" });
     expect(await stores.journal("s").read()).toMatchObject({ problems: [{ code: "PG_NOT_INSTALLED" }] });
     await stores.close();
   });

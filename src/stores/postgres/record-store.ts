@@ -8,19 +8,34 @@ import type {
   RecordState,
   RecordStore,
 } from "../../fork/life/record-store.ts";
-import { toJson } from "../store-failure.ts";
-import { type Connection, originalText, type PostgresDatabase, storableText, textKey } from "./database.ts";
+import { createLruMap, toJson } from "../../text/json.ts";
+import {
+  type Connection,
+  originalText,
+  type PostgresDatabase,
+  SERVER_NOW,
+  storableText,
+  textKey,
+} from "./database.ts";
 
-/** A record store of rows. A deleted record keeps its version as a tombstone, so that a new record with its id gets a higher one. */
+/**
+ * A record store of rows. A deleted record keeps its version as a tombstone, so that a new record with its id gets a higher
+ * one. A version may come again when a server takes over that lacks the last commits, so a write also compares by whom the
+ * version was written that this program has seen.
+ */
 export function createPostgresRecordStore(database: PostgresDatabase, scope: string): RecordStore {
   const table = database.table("records");
   const scopeText = storableText(scope);
+  const fences = fencesOf(database);
+  const fenceKey = (id: string): string => JSON.stringify([scope, id]);
+  const remember = (id: string, { version, writeId }: Fence): void =>
+    fences.set(fenceKey(id), { version, writeId });
 
   /** The key of a row, which is the first two values of every statement. */
   const keyOf = (id: string): readonly unknown[] => [scopeText, textKey(id)];
 
   async function readRow(connection: Connection, id: string): Promise<Row | undefined> {
-    const text = `select id, version::float8 as version, value, write_id as "writeId" from ${table} where scope = $1 and key = $2`;
+    const text = `select ${COLUMNS} from ${table} where scope = $1 and key = $2`;
     return (await connection.rows<Row>(text, keyOf(id)))[0];
   }
 
@@ -28,7 +43,7 @@ export function createPostgresRecordStore(database: PostgresDatabase, scope: str
   async function change({ id, expected, json }: Change): Promise<Changed> {
     const writeId = randomUUID();
     let tries = 0;
-    return database.use<Changed>(async (connection) => {
+    const changed = await database.use<Changed>(async (connection) => {
       tries += 1;
       const state = expected === "corrupt" ? await corruptVersion(connection, id) : expected;
       const written = await write(connection, { id, state, json, writeId });
@@ -38,6 +53,8 @@ export function createPostgresRecordStore(database: PostgresDatabase, scope: str
       // After a lost connection the first try may have succeeded and then been replaced by another write.
       return tries > 1 ? OUTCOME_UNKNOWN : { status: "conflict", actual: stateOf(row) };
     });
+    if (changed.status === "stored") remember(id, { version: changed.version, writeId });
+    return changed;
   }
 
   async function corruptVersion(connection: Connection, id: string): Promise<number | undefined> {
@@ -55,14 +72,27 @@ export function createPostgresRecordStore(database: PostgresDatabase, scope: str
         ? json === null
           ? []
           : await connection.rows<Version>(CREATE(table), [...keyOf(id), storableText(id), json, writeId])
-        : await connection.rows<Version>(REPLACE(table), [...keyOf(id), state, json, writeId]);
+        : await connection.rows<Version>(REPLACE(table), [
+            ...keyOf(id),
+            state,
+            json,
+            writeId,
+            fenceOf(id, state),
+          ]);
     return rows[0]?.version;
+  }
+
+  /** Who wrote the version as this program has seen it; null if it has not. */
+  function fenceOf(id: string, version: number): string | null {
+    const seen = fences.get(fenceKey(id));
+    return seen?.version === version ? seen.writeId : null;
   }
 
   return {
     async get(id) {
       const row = await database.use((connection) => readRow(connection, id));
       if (row !== undefined && "status" in row) return row;
+      if (row !== undefined) remember(id, row);
       return row === undefined || row.value === null ? { status: "missing" } : read(row);
     },
 
@@ -72,13 +102,14 @@ export function createPostgresRecordStore(database: PostgresDatabase, scope: str
     },
 
     async list() {
-      const text = `select id, version::float8 as version, value, write_id as "writeId" from ${table} where scope = $1 and value is not null`;
+      const text = `select ${COLUMNS} from ${table} where scope = $1 and value is not null`;
       const rows = await database.use((connection) => connection.rows<Row>(text, [scopeText]));
       if ("status" in rows) return rows;
       const records: RecordFound[] = [];
       const problems: RecordProblem[] = [];
       for (const row of rows) {
         const record = read(row);
+        remember(originalText(row.id), row);
         if (record.status === "found") records.push(record);
         else
           problems.push({ id: originalText(row.id), place: scope, code: "CORRUPT", reason: record.reason });
@@ -104,6 +135,25 @@ export function createPostgresRecordStore(database: PostgresDatabase, scope: str
   }
 }
 
+/** The age is by the server's clock at the moment of reading, as leases need it. */
+const COLUMNS = `id, version::float8 as version, value, write_id as "writeId",
+  (extract(epoch from clock_timestamp() - stored_at) * 1000)::float8 as "ageMs", ${SERVER_NOW}`;
+
+/** By whom the versions were written that a program has seen. */
+function fencesOf(database: PostgresDatabase): Fences {
+  const known = fencesByDatabase.get(database) ?? createLruMap<string, Fence>(MAX_FENCES);
+  fencesByDatabase.set(database, known);
+  return known;
+}
+
+const fencesByDatabase = new WeakMap<PostgresDatabase, Fences>();
+type Fences = ReturnType<typeof createLruMap<string, Fence>>;
+const MAX_FENCES = 20_000;
+
+interface Fence extends Version {
+  readonly writeId: string;
+}
+
 /** The first version is the server's time, so that versions grow even after a tombstone was removed. */
 const CREATE = (table: string): string => `
   insert into ${table} as present (scope, key, id, version, value, write_id)
@@ -115,7 +165,7 @@ const CREATE = (table: string): string => `
 
 const REPLACE = (table: string): string => `
   update ${table} set version = version + 1, value = $4, write_id = $5, stored_at = now()
-  where scope = $1 and key = $2 and version = $3 and value is not null
+  where scope = $1 and key = $2 and version = $3 and value is not null and write_id = coalesce($6, write_id)
   returning version::float8 as version`;
 
 const OUTCOME_UNKNOWN: RecordFailure = {
@@ -144,11 +194,11 @@ interface Version {
   readonly version: number;
 }
 
-interface Row extends Version {
+interface Row extends Fence {
   readonly id: string;
   /** Null for a deleted record. */
   readonly value: string | null;
-  readonly writeId: string;
+  readonly ageMs: number;
 }
 
 function stateOf(row: Row | undefined): RecordState {
@@ -156,9 +206,10 @@ function stateOf(row: Row | undefined): RecordState {
   return read(row).status === "found" ? row.version : "corrupt";
 }
 
-function read({ id, version, value }: Row): RecordFound | RecordCorrupt {
+function read({ id, version, value, ageMs }: Row): RecordFound | RecordCorrupt {
   try {
-    return { status: "found", id: originalText(id), version, value: JSON.parse(value ?? "") as unknown };
+    const parsed: unknown = JSON.parse(value ?? "");
+    return { status: "found", id: originalText(id), version, value: parsed, ageMs };
   } catch {
     return { status: "corrupt", reason: "the stored value is not JSON" };
   }

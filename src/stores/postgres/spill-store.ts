@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
+import type { StoreFailure } from "../../text/json.ts";
 import type { SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { byteChunks, CHUNK_BYTES, createPause } from "../files/file-system.ts";
-import { isSha256 } from "../files/spill-store.ts";
-import type { StoreFailure } from "../store-failure.ts";
+import { DAMAGED, isSha256 } from "../files/spill-store.ts";
 import { type Connection, type PostgresDatabase, storableText } from "./database.ts";
 
 /** A spill store for all machines, keyed by the hash of the content. Outputs of a claimant are kept until it releases them. */
@@ -15,8 +15,9 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
   /** Output and claim in one statement, so that there is never one without the other. */
   async function putSmall(connection: Connection, { hash, content }: Small): Promise<void> {
     const insert = `
-      insert into ${spills} (sha256, bytes, content) values ($1, $2, $3)
-      on conflict (sha256) do update set used_at = now()`;
+      insert into ${spills} as present (sha256, bytes, content) values ($1, $2, $3)
+      on conflict (sha256) do update set used_at = now(), bytes = excluded.bytes,
+        content = case when sha256(present.content) = present.sha256 then present.content else excluded.content end`;
     const values = [hash, content.byteLength, content];
     if (claimed === undefined) await connection.rows(insert, values);
     else await connection.rows(`with stored as (${insert}) ${claimText("$4")}`, [...values, claimed]);
@@ -26,9 +27,15 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
   async function putLarge(connection: Connection, { hash, bytes, content }: Large): Promise<void> {
     const text = `
       insert into ${spills} (sha256, bytes) values ($1, $2)
-      on conflict (sha256) do update set used_at = now() returning xmax = 0 as "isNew"`;
-    const [row] = await connection.rows<{ readonly isNew: boolean }>(text, [hash, bytes]);
-    if (row?.isNew === true) await putPieces(connection, { hash, content });
+      on conflict (sha256) do update set used_at = now(), bytes = excluded.bytes, content = null`;
+    await connection.rows(text, [hash, bytes]);
+    const present = `select encode(sha256(content), 'hex') as sha256 from ${pieces} where sha256 = $1 order by number`;
+    const there = await connection.rows<{ readonly sha256: string }>(present, [hash]);
+    // Other pieces than ours are damaged, or cut elsewhere.
+    if (there.map((piece) => piece.sha256).join() !== pieceHashes(content).join()) {
+      await connection.rows(`delete from ${pieces} where sha256 = $1`, [hash]);
+      await putPieces(connection, { hash, content });
+    }
     if (claimed !== undefined) await connection.rows(claimText("$2"), [hash, claimed]);
   }
 
@@ -47,8 +54,8 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
     }
   }
 
-  /** The text, or undefined if a piece is missing or the hash does not match. */
-  async function read(connection: Connection, hash: Buffer): Promise<string | undefined> {
+  /** The text; a failure if a piece is missing or the hash does not match. */
+  async function read(connection: Connection, hash: Buffer): Promise<string | StoreFailure | undefined> {
     const [row] = await connection.rows<{ readonly content: Buffer | null }>(READ(spills), [hash]);
     if (row === undefined) return undefined;
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -58,7 +65,7 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
       check.update(content);
       text += decoder.decode(content, { stream: true });
     }
-    return check.digest().equals(hash) ? text + decoder.decode() : undefined;
+    return check.digest().equals(hash) ? text + decoder.decode() : DAMAGED;
   }
 
   async function* piecesOf(connection: Connection, hash: Buffer): AsyncGenerator<Buffer> {
@@ -89,8 +96,7 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
 
     async get(handle) {
       if (!isSha256(handle)) return undefined;
-      const text = await database.use((connection) => read(connection, Buffer.from(handle, "hex")));
-      return typeof text === "string" ? text : undefined;
+      return database.use((connection) => read(connection, Buffer.from(handle, "hex")));
     },
   };
 }
@@ -119,6 +125,10 @@ interface Large {
   readonly hash: Buffer;
   readonly bytes: number;
   readonly content: string | Uint8Array;
+}
+
+function pieceHashes(content: string | Uint8Array): readonly string[] {
+  return Array.from(byteChunks(content), (chunk) => createHash("sha256").update(chunk).digest("hex"));
 }
 
 async function hashOf(

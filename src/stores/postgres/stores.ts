@@ -15,9 +15,8 @@ import {
   throwProblems,
   wholeFrom,
 } from "../../text/check.ts";
-import { asObject } from "../../text/json.ts";
+import { asObject, type StoreFailure } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import type { StoreFailure } from "../store-failure.ts";
 import { createPostgresDatabase, type PostgresDatabaseOptions, storableText } from "./database.ts";
 import {
   listPostgresLogs,
@@ -121,6 +120,7 @@ const STORES_SHAPE: Shape<PostgresStoresOptions> = {
   pool: methods("connect"),
   schema: text,
   maxConnections: wholeFrom(1),
+  timeoutMs: numberFrom(0),
   statementTimeoutMs: numberFrom(0),
   connectTimeoutMs: numberFrom(0),
   retryMs: numberFrom(0),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { renderMessage } from "../../transcript/content.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { renderMessage } from "../../transcript/render.ts";
 import type { TestRunner } from "./test-runner.ts";
 
 /** A coding agent with the plugin in it, whose model follows a script; what it sends and stores can be looked at. */

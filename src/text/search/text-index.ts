@@ -1,5 +1,4 @@
-import { createWordStore, type WordStore } from "./word-store.ts";
-import { eachWord } from "./words.ts";
+import { eachWord, termsOf, type VisitWord } from "./words.ts";
 
 /** A text that can be found, under the name that it is given back by. */
 export interface IndexedText {
@@ -154,3 +153,135 @@ function addPassages(store: Store, entry: IndexEntry): number {
   endPassage();
   return passage + 1;
 }
+
+/** How often the terms of words stand in which passages. */
+export interface WordStore {
+  /** Passages that hold a term; 0 for one that no passage has. */
+  holdersOf(term: string): number;
+  /** Calls back for every passage that holds a term, with how often. */
+  eachHolder(term: string, visit: (passage: number, count: number) => void): void;
+  /** Adds words to a passage, whose number is not less than that of the last. Gives a function that takes one word after the other. */
+  adderFor(text: string, passage: () => number): VisitWord;
+}
+
+/**
+ * A store without words. Words are told apart by two hashes and their terms computed once; what stands where is one long
+ * list of numbers, in which each entry of a term points to the one before. So a word costs a few steps and no object: an
+ * archive has millions of them. Two words of the same hashes count as one, which only makes a passage be read in vain.
+ */
+export function createWordStore(): WordStore {
+  const words = createWordTable();
+  const terms = new Map<string, number>();
+  /** By term: its newest entry plus 1, and how many it has. */
+  let newest = new Int32Array(FIRST_SIZE);
+  let holders = new Int32Array(FIRST_SIZE);
+  /** By entry: the passage and how often, and the entry before plus 1. */
+  let places = new Int32Array(FIRST_SIZE);
+  let before = new Int32Array(FIRST_SIZE);
+  let entries = 0;
+
+  function termNumber(term: string): number {
+    const known = terms.get(term);
+    if (known !== undefined) return known;
+    const number = terms.size;
+    terms.set(term, number);
+    if (number === newest.length) [newest, holders] = [grown(newest), grown(holders)];
+    return number;
+  }
+
+  function addTerm(term: number, passage: number): void {
+    const last = newest[term] as number;
+    if (last !== 0 && (places[last - 1] as number) >> COUNT_BITS === passage) {
+      const place = places[last - 1] as number;
+      if ((place & MOST_COUNT) < MOST_COUNT) places[last - 1] = place + 1;
+      return;
+    }
+    if (entries === places.length) [places, before] = [grown(places), grown(before)];
+    places[entries] = (passage << COUNT_BITS) | 1;
+    before[entries] = last;
+    newest[term] = ++entries;
+    holders[term] = (holders[term] as number) + 1;
+  }
+
+  return {
+    holdersOf: (term) => holders[terms.get(term) ?? -1] ?? 0,
+    eachHolder(term, visit) {
+      for (let entry = newest[terms.get(term) ?? -1] ?? 0; entry !== 0; entry = before[entry - 1] as number) {
+        const place = places[entry - 1] as number;
+        visit(place >> COUNT_BITS, place & MOST_COUNT);
+      }
+    },
+    adderFor(text, passage) {
+      const termsAt = (start: number, end: number): readonly number[] => {
+        const { parts, whole } = termsOf(text.slice(start, end));
+        return [...parts, ...(whole === undefined ? [] : [whole])].map(termNumber);
+      };
+      return (start, end, hash, check) => {
+        const numbers = words.find(hash, check) ?? words.add(termsAt(start, end), hash, check);
+        for (let index = 0; index < numbers.length; index++) addTerm(numbers[index] as number, passage());
+      };
+    },
+  };
+}
+
+const FIRST_SIZE = 4_096;
+const COUNT_BITS = 4;
+const MOST_COUNT = (1 << COUNT_BITS) - 1;
+
+function grown(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}
+
+/** The terms of words by two hashes. */
+interface WordTable {
+  find(hash: number, check: number): readonly number[] | undefined;
+  add(terms: readonly number[], hash: number, check: number): readonly number[];
+}
+
+/** A table of open addresses. Words that somebody chose to have one hash are taken for one after some steps. */
+function createWordTable(): WordTable {
+  const words: (readonly number[])[] = [];
+  let slots = new Int32Array(FIRST_SIZE);
+  let hashes = new Int32Array(FIRST_SIZE);
+  let checks = new Int32Array(FIRST_SIZE);
+
+  function slotOf(hash: number, check: number): number {
+    const mask = slots.length - 1;
+    let slot = (hash ^ (hash >>> 15)) & mask;
+    for (let probe = 0; probe < MAX_PROBES && slots[slot] !== 0; probe++) {
+      if (hashes[slot] === hash && checks[slot] === check) break;
+      slot = (slot + 1) & mask;
+    }
+    return slot;
+  }
+
+  function put(word: number, hash: number, check: number): void {
+    const slot = slotOf(hash, check);
+    slots[slot] = word;
+    hashes[slot] = hash;
+    checks[slot] = check;
+  }
+
+  return {
+    find(hash, check) {
+      const slot = slotOf(hash, check);
+      const word = slots[slot] as number;
+      return word !== 0 && hashes[slot] === hash && checks[slot] === check ? words[word - 1] : undefined;
+    },
+    add(terms, hash, check) {
+      put(words.push(terms), hash, check);
+      if (words.length * 2 <= slots.length) return terms;
+      const [oldSlots, oldHashes, oldChecks] = [slots, hashes, checks];
+      slots = new Int32Array(oldSlots.length * 4);
+      hashes = new Int32Array(slots.length);
+      checks = new Int32Array(slots.length);
+      for (const [slot, word] of oldSlots.entries())
+        if (word !== 0) put(word, oldHashes[slot] as number, oldChecks[slot] as number);
+      return terms;
+    },
+  };
+}
+
+const MAX_PROBES = 64;

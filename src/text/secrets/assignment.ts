@@ -239,8 +239,16 @@ function bareValue(ahead: string, place: ValuePlace): FoundValue | undefined {
   // An opening bracket makes it a call, an index or a literal.
   if (whole === "" || next === "(" || next === "[" || next === "{") return undefined;
   if (place === "settings-line") return { startIndex: 0, endIndex: whole.length, form: "line" };
-  const isClean = place === "parameter" || next === "" || /[\s"'`<\\]/.test(next);
+  const isClean =
+    place === "parameter" ||
+    /^(?:$|[\s"'`<\\])/.test(next) ||
+    (place === "tight" && isShellValue(whole, ahead.slice(whole.length, whole.length + 4)));
   return { startIndex: 0, endIndex: whole.replace(/[.,:]+$/, "").length, form: isClean ? "line" : "loose" };
+}
+
+/** True for a value before the next command of a shell; in code a name would stand there, with a number in one place at most. */
+function isShellValue(value: string, after: string): boolean {
+  return /^;(?:$|[ \t]+[\w./$])/.test(after) && (/\d.*\D\d/.test(value) || /^[a-z]+\d+[a-z\d]*$/.test(value));
 }
 
 /** A password without quotes may hold any character: it ends at a blank, a quote, a tag or the next name. */

@@ -72,9 +72,9 @@ function matchOption(text: string, word: TextSpan): SecretSpan | undefined {
   return value && secretOfKind(text, { ...value, kind });
 }
 
-/** Finds the password written right behind its option, as database clients take it. */
+/** Finds the password written right behind its option `-p`, as database clients take it. */
 export function matchGluedPassword(text: string, optionIndex: number): SecretSpan | undefined {
-  if (!text.startsWith("-p", optionIndex) || !followsPasswordCommand(text, optionIndex)) return undefined;
+  if (!followsPasswordCommand(text, optionIndex)) return undefined;
   const value = valueAt(text, { index: optionIndex + 2, place: "spaced" });
   if (value === undefined || !isSecretValue(sliceSpan(text, value), { ...value, kind: "password" }))
     return undefined;

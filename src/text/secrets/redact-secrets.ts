@@ -15,8 +15,7 @@ import {
   opaqueFieldEnd,
 } from "./known-places.ts";
 import { MIN_TOKEN_CHARS, matchMarkedToken, matchRunToken, matchVendorToken } from "./match-token.ts";
-import { findEscaped, matchWrapped } from "./other-writing.ts";
-import { keyMarkOf, matchKeyLines, matchPrivateKey } from "./private-key.ts";
+import { findEscaped, keyMarkOf, matchKeyLines, matchPrivateKey, matchWrapped } from "./other-writing.ts";
 import { decodeBase64Text, type SecretSpan, sliceSpan, type TextSpan } from "./secret-value.ts";
 import { BASE64, DIGITS, DOTTED } from "./token-formats.ts";
 
@@ -231,7 +230,7 @@ function matchRun(text: string, run: TextSpan): SecretSpan | undefined {
   const isLong = run.endIndex - run.startIndex >= MIN_TOKEN_CHARS;
   const token = isLong ? matchRunToken(text, run) : undefined;
   if (token !== undefined) return token;
-  const glued = matchGluedPassword(text, run.startIndex);
+  const glued = text.startsWith("-p", run.startIndex) ? matchGluedPassword(text, run.startIndex) : undefined;
   if (glued !== undefined) return glued;
   const next = text.charAt(run.endIndex);
   if (next === " " || next === "\t") return matchAfterWord(text, run);

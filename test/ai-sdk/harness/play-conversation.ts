@@ -1,8 +1,8 @@
 import { generateText, type ModelMessage, stepCountIs, streamText, type ToolSet, tool } from "ai";
 import { z } from "zod";
 import { type CarryoverOptions, carryover } from "../../../src/ai-sdk.ts";
-import { GiveUpError } from "../../../src/hosts/ai-sdk/conversation.ts";
 import type { LanguageModelLike } from "../../../src/hosts/ai-sdk/language-model.ts";
+import { GiveUpError } from "../../../src/hosts/ai-sdk/language-model.ts";
 import { asArray, asObject } from "../../../src/text/json.ts";
 import { findApiFaults, type RecordedApi } from "../../rig/ai-sdk-requests.ts";
 import { type ModelServerOptions, startModelServer } from "../../rig/model-server/model-server.ts";
@@ -107,7 +107,7 @@ async function talk(
 }
 
 async function generated(request: Parameters<typeof generateText>[0]): Promise<readonly ModelMessage[]> {
-  return (await generateText(request)).response.messages;
+  return messagesOf(await generateText(request));
 }
 
 async function streamed(request: Parameters<typeof streamText>[0]): Promise<readonly ModelMessage[]> {
@@ -120,7 +120,14 @@ async function streamed(request: Parameters<typeof streamText>[0]): Promise<read
   } as Parameters<typeof streamText>[0]);
   await result.consumeStream();
   if (failure !== undefined) throw failure;
-  return (await result.response).messages;
+  const responseMessages = await asObject(result).responseMessages;
+  return messagesOf(Object.assign({ responseMessages }, { response: await result.response }));
+}
+
+/** What all steps of a turn added: `ai` 7 gives it a name of its own, its `response` is the last step's. */
+function messagesOf(result: { response: { messages: readonly ModelMessage[] } }): readonly ModelMessage[] {
+  const { responseMessages } = result as { readonly responseMessages?: readonly ModelMessage[] };
+  return responseMessages ?? result.response.messages;
 }
 
 /** A refusal was noted where it was made; in a window that is too small for anything, giving up is right. */

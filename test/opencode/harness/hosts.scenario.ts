@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { outcomeText } from "../../../src/transcript/part.ts";
+import { outcomeText } from "../../../src/transcript/content.ts";
 import { callAll, say } from "../../rig/model-server/step.ts";
 import { ANTHROPIC_WINDOW, LONG_WINDOW, RESPONSES_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { sharedPrefix, toolNamesOf } from "../../rig/opencode/shared-prefix.ts";

@@ -249,7 +249,7 @@ describe("a fork as another agent", () => {
         say("Forked."),
       ]);
       const text = textOf(requestWith(rig, id, "allowCrossProvider"));
-      expect(text).toContain("(graduated: another agent has another system prompt");
+      expect(text).toContain("(graduated: the child's system prompt is its own");
       const child = await firstChildRequest(rig, id);
       expect(textOf(child)).toContain("You are near.");
       expect(rig.requests({ wire: "anthropic" })).toEqual([]);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deliveryIdsIn } from "../../../src/fork/life/delivery.ts";
 import { asObject } from "../../../src/text/json.ts";
-import { partText } from "../../../src/transcript/part.ts";
+import { partText } from "../../../src/transcript/content.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import type { ScriptedCall } from "../../rig/model-server/step.ts";
 import type { HostRig } from "../harness/host-rig.ts";

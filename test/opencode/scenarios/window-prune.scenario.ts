@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { batchesInForce } from "../../../src/plugin/stores/journal.ts";
+import { outcomeText } from "../../../src/transcript/content.ts";
 import type { Transcript } from "../../../src/transcript/message.ts";
-import { outcomeText } from "../../../src/transcript/part.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import { callAll, say } from "../../rig/model-server/step.ts";
 import { createLongSession } from "../../rig/opencode/long-session.ts";

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { installProgram, npmInstall, npmUnpack, rigFolder } from "../install-program.ts";
 import type { ModelServer } from "../model-server/model-server.ts";
 import { installOpenCode, OPENCODE_VERSION } from "../opencode/install-opencode.ts";
@@ -165,24 +165,37 @@ const CODEX_TRIPLES: Readonly<Record<string, string>> = {
 export const pi: AgentProgram = {
   name: "pi",
   version: "1.5.0",
-  install: async () => void (await Promise.all([piBundle(), node22()])),
+  install: async () => void (await Promise.all([piBundle(), node22(), jiti()])),
   ask(world, { prompt, session, env }) {
     const resume = session === undefined ? [] : ["--session", session];
     return this.run(world, [...resume, "-p", prompt], env);
   },
   run: runCommand,
   async command(world) {
-    const [bundle, node] = await Promise.all([piBundle(), node22()]);
+    const [bundle, node, compiler] = await Promise.all([piBundle(), node22(), jiti()]);
     const folder = join(world.home, ".pi", "agent");
     mkdirSync(folder, { recursive: true });
-    const models = [{ id: "scripted", contextWindow: world.windowTokens, maxTokens: 4_096 }];
+    const images = { input: ["text", "image"] };
+    const models = [{ id: "scripted", contextWindow: world.windowTokens, maxTokens: 4_096, ...images }];
     const baseUrl = world.server.url.replace(/\/v1$/, "");
     const scripted = { baseUrl, api: "anthropic-messages", apiKey: "scripted", models };
     writeFileSync(join(folder, "models.json"), JSON.stringify({ providers: { scripted } }));
     const offline = { PI_OFFLINE: "1", PI_TELEMETRY: "0", PI_SKIP_VERSION_CHECK: "1" };
-    return { program: [node, bundle, "--model", "scripted/scripted"], env: offline };
+    const env = { ...offline, NODE_PATH: dirname(dirname(compiler)) };
+    return { program: [node, bundle, "--model", "scripted/scripted"], env };
   },
 };
+
+/** What pi loads extensions with; of all that it depends on, the bundle lacks only this. */
+function jiti(): Promise<string> {
+  return installProgram({
+    folder: join(rigFolder(), `jiti-${JITI}`),
+    program: join("node_modules", "jiti", "package.json"),
+    fetch: (folder) => npmInstall(folder, `jiti@${JITI}`),
+  });
+}
+
+const JITI = "2.7.0";
 
 function piBundle(): Promise<string> {
   return installProgram({

@@ -31,6 +31,9 @@ export const FACTS = {
   last: "free the disk of atlas-4",
 };
 
+/** A session that holds the mark is read by a model of this window. */
+export const SMALL_WINDOW = { mark: "We work with a small model.", tokens: 64_000 };
+
 /** All of them; `longChars` is more than fits a window. */
 export function brokenSessions(longChars: number): readonly BrokenSession[] {
   const long = (agent: AgentName) => talk(agent, longChars);
@@ -49,6 +52,19 @@ export function brokenSessions(longChars: number): readonly BrokenSession[] {
       before: "refused",
       problems: ["refused", "too-long"],
       content: (head) => text(withFailedCompactions(writeClaudeCode(long("claude-code"), head))),
+    },
+    {
+      name: "claude-code: refused by a window that is smaller than usual",
+      agent: "claude-code",
+      before: "refused",
+      problems: ["refused"],
+      content: (head) =>
+        text(
+          refusedBy(
+            writeClaudeCode([said("user", SMALL_WINDOW.mark), ...talk("claude-code", 300_000)], head),
+            `API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 106114 tokens > ${SMALL_WINDOW.tokens} maximum"}}`,
+          ),
+        ),
     },
     {
       name: "claude-code: the summary is a message about a limit (#16775, #6003)",
@@ -148,6 +164,25 @@ export function brokenSessions(longChars: number): readonly BrokenSession[] {
       before: "fails",
       problems: ["no-head"],
       content: (head) => text(codexRecords(short("codex"), head).slice(1)),
+    },
+    {
+      name: "codex: lines in another order",
+      agent: "codex",
+      before: "takes",
+      problems: ["broken-chain"],
+      content: (head) => text(reordered(codexRecords(short("codex"), head), head.at)),
+    },
+    {
+      name: "codex: records over several lines, as a formatter leaves them",
+      agent: "codex",
+      before: "fails",
+      problems: ["damaged-line"],
+      content: (head) =>
+        Buffer.from(
+          codexRecords(short("codex"), head)
+            .map((line) => `${JSON.stringify(line, null, 2)}\n`)
+            .join(""),
+        ),
     },
     {
       name: "codex: a byte-order mark, broken UTF-8 and cut lines",
@@ -278,18 +313,35 @@ function codexRecords(turns: readonly Turn[], head: SessionHead): readonly objec
   return writeCodex(turns, head).filter((line) => (line as Line).type !== "event_msg");
 }
 
+/** Each with a time of its own, and every two of them changed. */
+function reordered(written: readonly object[], at: number): readonly object[] {
+  const [head, ...rest] = written.map((line, index) => ({
+    ...line,
+    timestamp: new Date(at + index * 1_000).toISOString(),
+  }));
+  const pairs = Array.from({ length: Math.ceil(rest.length / 2) }, (_, index) =>
+    rest.slice(index * 2, index * 2 + 2).reverse(),
+  );
+  return [head as object, ...pairs.flat()];
+}
+
 function without(line: object, key: string): object {
   const { [key]: _, ...rest } = line as Line;
   return rest;
 }
 
 function withFailedCompactions(written: readonly object[]): readonly object[] {
+  return refusedBy(written, ...Array.from({ length: 5 }, () => "Prompt is too long"));
+}
+
+/** What Claude Code notes of refusals. */
+function refusedBy(written: readonly object[], ...refusals: readonly string[]): readonly object[] {
   const last = written.at(-1) as Line;
   const out: object[] = [...written];
   let parentUuid = last.uuid;
-  for (let round = 0; round < 5; round++) {
+  for (const [round, refusal] of refusals.entries()) {
     const uuid = `00000000-0000-4000-9000-00000000000${round}`;
-    const content = [{ type: "text", text: "Prompt is too long" }];
+    const content = [{ type: "text", text: refusal }];
     const message = { id: `error-${round}`, role: "assistant", model: "<synthetic>", content };
     out.push({ ...last, parentUuid, uuid, type: "assistant", isApiErrorMessage: true, message });
     parentUuid = uuid;

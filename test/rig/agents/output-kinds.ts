@@ -38,7 +38,7 @@ export const OUTPUT_KINDS: readonly OutputKind[] = Object.entries({
   "hits of a search": 'for i in $(seq 1 400); do echo "src/file$i.ts:$i:  const value = compute($i);"; done',
   "a failing test at the end": "seq 1 9000; echo 'FAIL expected 1 to be 2'; echo 'Tests: 1 failed'",
   "an error on the other channel": "echo problem >&2",
-  "both channels": "echo out; echo err >&2",
+  "both channels": "echo out; sleep 0.2; echo err >&2",
   "a failure": "echo before; exit 3",
   "a long failure": "seq 1 12000; echo the reason; exit 4",
 }).map(([name, command]) => ({ name, command }));

@@ -9,17 +9,17 @@ import {
   readToolSummarySettings,
 } from "../../../src/compaction/tool-summaries/plan-tool-summaries.ts";
 import { omitForChild } from "../../../src/fork/context/options.ts";
-import { charBudget } from "../../../src/stages/budget.ts";
+import { charBudget } from "../../../src/stages/boundary.ts";
 import { keepLines } from "../../../src/stages/lines/keep-lines.ts";
 import { pruneStage } from "../../../src/stages/prune.ts";
 import { redactTranscript } from "../../../src/stages/redact.ts";
 import { repairPairing } from "../../../src/stages/repair.ts";
 import { supersede } from "../../../src/stages/supersede.ts";
 import { graduatedTiers } from "../../../src/stages/tiers.ts";
+import { toolResults } from "../../../src/transcript/content.ts";
 import { type Edit, runStages, type Stage } from "../../../src/transcript/edit.ts";
 import type { Fault, Format } from "../../../src/transcript/format.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../../src/transcript/message.ts";
-import { toolResults } from "../../../src/transcript/tool-results.ts";
 import type { EditExpectation } from "../edit-faults.ts";
 import { deepFreeze } from "../notation.ts";
 import { createSeededRandom, type History, type SeededRandom } from "./history.ts";

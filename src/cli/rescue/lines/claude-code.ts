@@ -3,11 +3,11 @@ import { asArray, asObject, asString, type UnknownObject } from "../../../text/j
 import {
   type CollectedLines,
   createCounter,
+  createMediaRoom,
   type Finding,
   type Keep,
   type NotedError,
   type SessionLines,
-  withoutMedia,
 } from "./session-lines.ts";
 
 /**
@@ -20,6 +20,7 @@ export function claudeCodeLines(keep: Keep, sessionId: string | undefined): Sess
   const known = new Map<string, string | undefined>();
   const repeated = createCounter();
   const emptied = createCounter();
+  const withNewestMedia = createMediaRoom(keep);
   let error: NotedError | undefined;
   let hollow: Node | undefined;
 
@@ -46,10 +47,11 @@ export function claudeCodeLines(keep: Keep, sessionId: string | undefined): Sess
           nodes.push({ lineNumber, line: { type: "note", uuid, parentUuid }, isMain, isLink: true });
         return;
       }
-      if (type === "assistant") error = undefined;
+      // What was refused before an answer, or before a compaction, was taken in the end or stands for nothing any more.
+      if (type === "assistant" || subtype === "compact_boundary") error = undefined;
       if (COMPACTION_ERROR.test(textIn(message.content)))
         error = { lineNumber, text: textIn(message.content) };
-      const node: Node = { lineNumber, line: slim(line), isMain, isLink: false };
+      const node: Node = { lineNumber, line: withNewestMedia(slim(line)), isMain, isLink: false };
       nodes.push(node);
       if (isMessage && isEmpty(message.content)) {
         emptied.add(lineNumber);
@@ -98,7 +100,7 @@ const COMPACTION_ERROR = /Error during compaction/;
 
 /** The agent's own copies of outputs can be larger than the conversation. */
 function slim({ toolUseResult: _, ...line }: UnknownObject): UnknownObject {
-  return asObject(withoutMedia(line));
+  return line;
 }
 
 function isEmpty(content: unknown): boolean {

@@ -1,15 +1,17 @@
+import { createHash } from "node:crypto";
 import { collectCodex } from "../../../formats/files/codex/read-lines.ts";
 import type { JsonLine } from "../../../formats/lines/read-json-lines.ts";
-import { formatBytes, plural } from "../../../text/display.ts";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { formatBytes, plural } from "../../../text/truncate.ts";
 import {
   type CollectedLines,
+  createCounter,
+  createMediaRoom,
   type Finding,
   type Keep,
   type KeptLine,
   type NotedError,
   type SessionLines,
-  withoutMedia,
 } from "./session-lines.ts";
 
 /**
@@ -25,6 +27,10 @@ export function codexLines(keep: Keep): SessionLines {
   let heads: UnknownObject[] = [];
   let firstType: unknown;
   let firstLine = 0;
+  /** The lines since the newest compaction that says something. */
+  let seen = new Set<string>();
+  const repeated = createCounter();
+  const withNewestMedia = createMediaRoom(keep);
   const compactions = { count: 0, chars: 0 };
   let windowTokens: number | undefined;
   let error: NotedError | undefined;
@@ -46,9 +52,12 @@ export function codexLines(keep: Keep): SessionLines {
       older = keep === "before-compaction" ? keptLines() : [];
       collected = collectCodex();
       numbers = new Map();
+      seen = new Set();
       for (const head of heads) keepLine(head, 0);
     }
-    const kept = keep === "all" ? withoutHistory(line, payload) : asObject(withoutMedia(line));
+    // What it repeats of the user's words stands before it too.
+    const isVoid = hasNoSummary(payload) && collected.lines().some(isItem);
+    const kept = keep === "all" || isVoid ? withoutHistory(line, payload) : withNewestMedia(line);
     keepLine(named(kept, lineNumber), lineNumber);
   };
 
@@ -63,21 +72,43 @@ export function codexLines(keep: Keep): SessionLines {
         if (payload.type === "error") error = { lineNumber, text: asString(payload.message) ?? "" };
         if (payload.type === "thread_rolled_back" && keep === "all") return;
       }
+      const key = type === "response_item" ? keyOf(line) : undefined;
+      if (key !== undefined && seen.has(key)) {
+        repeated.add(lineNumber);
+        return;
+      }
+      if (key !== undefined) seen.add(key);
       if (isAnswer(payload)) error = undefined;
       if (type === "session_meta" || type === "turn_context")
         heads = [...heads.filter((head) => head.type !== type), line];
       if (type === "compacted") takeCompaction(line, lineNumber);
-      else keepLine(asObject(withoutMedia(named(line, lineNumber))), lineNumber);
+      else keepLine(withNewestMedia(named(line, lineNumber)), lineNumber);
     },
     end(): CollectedLines {
+      const { lines, findings } = inOrder([...older, ...keptLines()]);
       return {
-        lines: [...older, ...keptLines()],
-        findings: [...headFinding(firstType, firstLine), ...sizeFinding(compactions)],
+        lines,
+        findings: [
+          ...headFinding(firstType, firstLine),
+          ...findings,
+          ...repeated.finding({
+            problem: "repeated-line",
+            severity: "broken",
+            text: (repeats) => `${repeats} repeated, which count once here, and twice for the program`,
+          }),
+          ...sizeFinding(compactions),
+        ],
         ...(windowTokens !== undefined && { windowTokens }),
         ...(error && { error }),
       };
     },
   };
+}
+
+/** The same for lines that were written at one time and say the same; undefined for one without a time. */
+function keyOf({ timestamp, payload }: UnknownObject): string | undefined {
+  if (typeof timestamp !== "string") return undefined;
+  return `${timestamp} ${createHash("sha1").update(JSON.stringify(payload)).digest("base64")}`;
 }
 
 /** Handles name the line, since items have ids of their own only where the provider gave them. */
@@ -94,15 +125,83 @@ function isAnswer({ type, role }: UnknownObject): boolean {
   );
 }
 
-function saysSomething({ message, replacement_history }: UnknownObject): boolean {
-  if (Array.isArray(replacement_history)) return replacement_history.length > 0;
+/** False also where only the provider can read what it says: then what stood before counts. */
+function saysSomething(payload: UnknownObject): boolean {
+  return (
+    !hasNoSummary(payload) && (isSaid(payload) || !asArray(payload.replacement_history).some(isEncrypted))
+  );
+}
+
+/** True where nothing stands for what was said but perhaps the user's own words, and instructions. */
+function hasNoSummary(payload: UnknownObject): boolean {
+  const { replacement_history: history } = payload;
+  if (!Array.isArray(history)) return !isSaid(payload);
+  return history.length === 0 || (!isSaid(payload) && history.every(isTyped));
+}
+
+function isSaid({ message }: UnknownObject): boolean {
   return (asString(message) ?? "").trim() !== "";
+}
+
+function isTyped(item: unknown): boolean {
+  const { type, role, content } = asObject(item);
+  return type === "message" && role !== "assistant" && !asArray(content).some(isSummaryText);
+}
+
+function isSummaryText(part: unknown): boolean {
+  return (asString(asObject(part).text) ?? "").startsWith(SUMMARY_START);
+}
+
+/** How Codex introduces a summary in the user's name. */
+const SUMMARY_START = "Another language model started to solve this problem";
+
+function isItem(line: unknown): boolean {
+  return asObject(line).type === "response_item";
+}
+
+function isEncrypted(item: unknown): boolean {
+  const { type, encrypted_content } = asObject(item);
+  return `${type}`.startsWith("compaction") && typeof encrypted_content === "string";
 }
 
 /** What a compaction replaced was said before it, and is kept there. */
 function withoutHistory(line: UnknownObject, payload: UnknownObject): UnknownObject {
   const { replacement_history: _, ...rest } = payload;
   return { ...line, payload: rest };
+}
+
+/**
+ * The lines by their time where an output stands before its call. Lines that are only later than those behind them stay:
+ * a clock may have been set back.
+ */
+function inOrder(lines: readonly KeptLine[]): Pick<CollectedLines, "lines" | "findings"> {
+  const calls = new Map<string, number>();
+  for (const [index, { value }] of lines.entries()) {
+    const { type, call_id } = asObject(asObject(value).payload);
+    if (typeof call_id === "string" && !`${type}`.endsWith("_output")) calls.set(call_id, index);
+  }
+  const early = lines.filter(({ value }, index) => {
+    const { type, call_id } = asObject(asObject(value).payload);
+    return `${type}`.endsWith("_call_output") && index < (calls.get(`${call_id}`) ?? -1);
+  });
+  const [first] = early;
+  if (first === undefined) return { lines, findings: [] };
+  let time = "";
+  const timed = lines.map((line) => {
+    const { type, timestamp, payload } = asObject(line.value);
+    // The head stays in front, a line without a time behind the one before it, and an output behind a call of its time.
+    time = asString(timestamp) ?? time;
+    const isOutput = `${asObject(payload).type}`.endsWith("_output");
+    return { line, time: type === "session_meta" ? "" : `${time}${isOutput ? "~" : ""}` };
+  });
+  const calling = early.length === 1 ? "its call" : "their calls";
+  const text = `${plural(early.length, "output")} before ${calling}: the lines are put in the order of their times`;
+  return {
+    lines: timed
+      .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0))
+      .map(({ line }) => line),
+    findings: [{ problem: "broken-chain", severity: "broken", line: first.lineNumber, text }],
+  };
 }
 
 /** The characters of all texts of a value, without writing it out. */

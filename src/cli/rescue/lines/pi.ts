@@ -3,9 +3,9 @@ import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import {
   type CollectedLines,
   createCounter,
+  createMediaRoom,
   type Keep,
   type SessionLines,
-  withoutMedia,
 } from "./session-lines.ts";
 
 /** The lines of a session of pi: its head, and entries that each name the one before. */
@@ -15,6 +15,7 @@ export function piLines(keep: Keep): SessionLines {
   const repeated = createCounter();
   const unlinked = createCounter();
   const headless = createCounter();
+  const withNewestMedia = createMediaRoom(keep);
   let endsRepeated = false;
   let before: string | null = null;
 
@@ -41,7 +42,7 @@ export function piLines(keep: Keep): SessionLines {
         ownId !== undefined && (parent === null ? before === null || mayBegin(entry) : ids.has(parent));
       if (!isWhole) unlinked.add(lineNumber);
       const linked = keep === "all" || !isWhole ? { ...entry, id, parentId: before } : entry;
-      kept.push({ lineNumber, value: asObject(withoutMedia(linked)) });
+      kept.push({ lineNumber, value: withNewestMedia(linked) });
       ids.add(id);
       before = id;
     },

@@ -1,6 +1,7 @@
 import type { JsonLine } from "../../../formats/lines/read-json-lines.ts";
-import { plural } from "../../../text/display.ts";
-import { mapStrings } from "../../../text/json.ts";
+import { MAX_IMAGE_CHARS, MAX_IMAGES } from "../../../handoff/handoff.ts";
+import type { UnknownObject } from "../../../text/json.ts";
+import { plural } from "../../../text/truncate.ts";
 
 /** Something that is wrong with a session. */
 export interface Finding {
@@ -90,15 +91,50 @@ interface CountedFinding extends Omit<Finding, "line" | "text"> {
   readonly text: (lines: string) => string;
 }
 
-/** The value without pictures and other files in base64, which no rescued session carries. */
-export function withoutMedia(value: unknown): unknown {
-  return mapStrings(value, (text) =>
-    text.length > MAX_MEDIA_CHARS && BASE64.test(text.slice(0, BASE64_SAMPLE_CHARS))
-      ? text.slice(0, MAX_MEDIA_CHARS)
-      : text,
-  );
+/**
+ * Keeps the newest images of a session, as many as a handoff carries, and cuts older ones and other files in base64 to
+ * what names them, so that a file of any size is read in the memory of its window. Changes the lines that it is given:
+ * they were read here, and nobody else has them. Where all that was said is kept, to be searched, no image is.
+ */
+export function createMediaRoom(keep: Keep): (line: UnknownObject) => UnknownObject {
+  const held: MediaPlace[] = [];
+  const room = keep === "all" ? { images: 0, chars: 0 } : { images: MAX_IMAGES, chars: MAX_IMAGE_CHARS };
+  let heldChars = 0;
+  return (line) => {
+    for (const place of mediaIn(line)) {
+      held.push(place);
+      heldChars += place.chars;
+      while (held.length > room.images || heldChars > room.chars) {
+        const oldest = held.shift();
+        if (oldest === undefined) break;
+        heldChars -= oldest.chars;
+        oldest.holder[oldest.key] = oldest.holder[oldest.key]?.slice(0, NAMED_CHARS) ?? "";
+      }
+    }
+    return line;
+  };
 }
 
-const MAX_MEDIA_CHARS = 64;
-const BASE64_SAMPLE_CHARS = 2_000;
-const BASE64 = /^(?:data:[\w./+-]+;base64,)?[A-Za-z0-9+/]{500,}={0,2}/;
+interface MediaPlace {
+  readonly holder: Record<string, string>;
+  readonly key: string;
+  readonly chars: number;
+}
+
+/** Images and other files stand in blocks that say so, or in addresses: a text that only looks like one is a text. */
+function mediaIn(line: UnknownObject): readonly MediaPlace[] {
+  const found: MediaPlace[] = [];
+  const open: object[] = [line];
+  for (const holder of open)
+    for (const [key, value] of Object.entries(holder)) {
+      if (typeof value === "object" && value !== null) open.push(value);
+      if (typeof value !== "string" || value.length <= NAMED_CHARS) continue;
+      if (ADDRESS.test(value) || (key === "data" && MEDIA_FIELDS.some((field) => field in holder)))
+        found.push({ holder: holder as Record<string, string>, key, chars: value.length });
+    }
+  return found;
+}
+
+const NAMED_CHARS = 64;
+const MEDIA_FIELDS = ["media_type", "mimeType", "mime"];
+const ADDRESS = /^data:[\w./+-]+;base64,[A-Za-z0-9+/=]*$/;

@@ -27,6 +27,43 @@ const hide = (messageId: string): Edit => ({
 describe("reading", () => {
   it.each([
     {
+      origin: { kind: "task-notification" },
+      content: "<task-notification>done</task-notification>",
+      own: true,
+    },
+    { origin: undefined, content: "<task-notification>done</task-notification>", own: true },
+    { origin: { kind: "auto-continuation" }, content: [{ type: "text", text: "Continue" }], own: true },
+    { origin: { kind: "human" }, content: "<task-notification> is a tag that I ask about", own: false },
+    { origin: { kind: "voice-call" }, content: "hello", own: false },
+    { origin: undefined, content: "hello", own: false },
+  ])("tells what the agent says in the user's name from what was typed: $origin $content", (line) => {
+    const { origin, content, own } = line;
+    const [message] = claudeCode.decode([
+      { type: "user", uuid: "a", parentUuid: null, origin, message: { role: "user", content } },
+    ]);
+    expect(message?.parts.map((part) => part.type === "text" && part.synthetic === true)).toEqual([own]);
+  });
+
+  it("takes what a search for tools has found for names, not for files", () => {
+    const found = ["WebFetch", "Monitor"].map((tool_name) => ({ type: "tool_reference", tool_name }));
+    const call = { type: "tool_use", id: "t1", name: "ToolSearch", input: { query: "web" } };
+    const result = { type: "tool_result", tool_use_id: "t1", content: found };
+    const transcript = claudeCode.decode([
+      {
+        type: "assistant",
+        uuid: "a",
+        parentUuid: null,
+        message: { id: "m", role: "assistant", content: [call] },
+      },
+      { type: "user", uuid: "b", parentUuid: "a", message: { role: "user", content: [result] } },
+    ]);
+    expect(transcript[0]?.parts).toMatchObject([
+      { tool: "ToolSearch", outcome: { status: "done", output: "WebFetch\nMonitor", attachments: [] } },
+    ]);
+  });
+
+  it.each([
+    {
       name: "session",
       notation: "u:60 a:23(Read:112,Read:31) a(Bash!56) a(Screenshot:8) a:53 u:6 a(Edit:53) a:37",
     },

@@ -63,8 +63,25 @@ function readLine(
   if (line.isCompactSummary === true) {
     return { key, head: summaryHead(createdAt), pieces: pieces.map(asSynthetic) };
   }
-  return { key, head: userHead(createdAt), pieces: line.isMeta === true ? pieces.map(asSynthetic) : pieces };
+  return { key, head: userHead(createdAt), pieces: isTyped(line) ? pieces : pieces.map(asSynthetic) };
 }
+
+/** False for what the agent says in the user's name: of itself, of work in the background, of other agents. */
+function isTyped({ isMeta, origin, message }: UnknownObject): boolean {
+  if (isMeta === true) return false;
+  const kind = asString(asObject(origin).kind);
+  if (kind !== undefined) return !NOT_TYPED.has(kind);
+  return asString(asObject(message).content)?.startsWith("<task-notification>") !== true;
+}
+
+const NOT_TYPED: ReadonlySet<string> = new Set([
+  "task-notification",
+  "auto-continuation",
+  "plugin",
+  "peer",
+  "coordinator",
+  "observer-activity",
+]);
 
 /** The first line of what a compaction keeps word for word behind its summary. It stays where it was in the file. */
 export function tailHead(boundary: UnknownObject): string | undefined {
@@ -103,13 +120,24 @@ const USAGE: UsageNames = {
 
 /** The pieces of a message's content, which is that of Anthropic's own messages. */
 function readBlocks(content: unknown): readonly LinePiece[] {
-  return readAnthropicMessage({ role: "", content }).blocks.map((block): LinePiece => {
+  const named = Array.isArray(content) ? content.map(withToolNames) : content;
+  return readAnthropicMessage({ role: "", content: named }).blocks.map((block): LinePiece => {
     if (block.type === "part") return wholePiece(block.part);
     const { callId } = block;
     if (callId === undefined) return opaquePiece(block.type);
     if (block.type === "call") return callPiece(callId, block.tool, block.input);
     return { half: "result", callId, outcome: block.outcome };
   });
+}
+
+/** What a search for tools has found is a list of their names. */
+function withToolNames(block: unknown): unknown {
+  const { type, content } = asObject(block);
+  if (type !== "tool_result" || !Array.isArray(content)) return block;
+  const isName = (each: unknown): boolean => asObject(each).type === "tool_reference";
+  if (!content.some(isName)) return block;
+  const name = (each: unknown) => ({ type: "text", text: asString(asObject(each).tool_name) ?? "" });
+  return { ...asObject(block), content: content.map((each) => (isName(each) ? name(each) : each)) };
 }
 
 /** For each line whether it is part of the conversation that the agent would go on with. */

@@ -62,6 +62,8 @@ export const ITEMS: ReadonlySet<string> = new Set([
   "custom_tool_call",
   "custom_tool_call_output",
   "local_shell_call",
+  "tool_search_call",
+  "tool_search_output",
   "web_search_call",
   "image_generation_call",
 ]);

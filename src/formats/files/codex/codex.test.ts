@@ -51,6 +51,105 @@ describe("reading", () => {
     );
   });
 
+  it("tells the user's words of a compaction from its summary, and both from what the program added", () => {
+    const item = (role: string, ...texts: readonly string[]) => ({
+      type: "message",
+      role,
+      content: texts.map((text) => ({ type: "input_text", text })),
+    });
+    const history = [
+      item("user", "Count them."),
+      item("developer", "<permissions>"),
+      item("user", "<environment_context>"),
+      item("user", "Another model counted."),
+    ];
+    const compacted = (message: string, ...more: readonly object[]) =>
+      codex.decode([
+        { type: "compacted", payload: { message, replacement_history: [...history, ...more] } },
+      ])[1]?.parts;
+    const [typed, ...added] = [
+      { type: "text", text: "Count them." },
+      { type: "opaque", name: "developer", chars: 15 },
+      { type: "opaque", name: "context", chars: 23 },
+    ];
+    expect(compacted("Another model counted.")).toEqual([
+      typed,
+      ...added,
+      { type: "text", text: "Another model counted.", synthetic: true },
+    ]);
+    expect(compacted("", { type: "compaction", encrypted_content: "gAAAA" })).toEqual([
+      typed,
+      ...added,
+      { type: "text", text: "Another model counted." },
+      { type: "opaque", name: "compaction" },
+    ]);
+  });
+
+  it("marks what the program says in the user's name", () => {
+    const [context, typed] = recorded("rollout")
+      .flatMap((line) => {
+        const [message] = codex.decode([line]);
+        return message?.role === "user" ? [message.parts[0]] : [];
+      })
+      .slice(1);
+    expect([context, typed]).toMatchObject([{ synthetic: true }, { type: "text" }]);
+    expect(typed).not.toHaveProperty("synthetic");
+  });
+
+  it("reads a search for tools, and writes what an edit made of it", () => {
+    const call = { type: "tool_search_call", call_id: "c", execution: "client", arguments: { query: "git" } };
+    const found = { type: "tool_search_output", call_id: "c", tools: [{ name: "git" }] };
+    const wire = [call, found].map((payload) => ({ type: "response_item", payload }));
+    const [message] = codex.decode(wire);
+    expect(message?.parts).toMatchObject([
+      { tool: "tool_search", input: { query: "git" }, outcome: { output: '[{"name":"git"}]' } },
+    ]);
+    const [part] = message?.parts ?? [];
+    if (message === undefined || part?.type !== "tool") throw new Error("no call");
+    const outcome = { status: "done", output: "cut", attachments: [] } as const;
+    const edit: Edit = {
+      type: "replace-part",
+      messageId: message.id,
+      partIndex: 0,
+      part: { ...part, input: { query: "g" }, outcome },
+      stage: "test",
+      reason: "test",
+    };
+    const edited = codex.apply(wire, [edit], { at: 1 });
+    expect(edited.map((line) => asObject(line).payload)).toEqual([
+      { ...call, arguments: { query: "g" } },
+      { ...found, tools: [], shortened: "cut" },
+    ]);
+    expect(codex.decode(edited)[0]?.parts).toMatchObject([{ input: { query: "g" }, outcome }]);
+  });
+
+  it("reads lines that were put into another order: a result joins its call, and numbers count", () => {
+    const wire = recorded("rollout");
+    const place = wire.findIndex(({ payload }) => asObject(payload).type === "function_call");
+    const call = wire[place] as UnknownObject;
+    const late = [
+      ...wire.slice(0, place),
+      ...wire.slice(place + 1, place + 5),
+      call,
+      ...wire.slice(place + 5),
+    ];
+    const results = (lines: readonly unknown[]) =>
+      codex
+        .decode(lines)
+        .flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool" ? [part] : [])));
+    expect(results(late)).toHaveLength(results(wire).length);
+    expect(
+      results(late).filter(({ outcome, callMissing }) => callMissing || outcome.status === "pending"),
+    ).toEqual([]);
+    const numbered = recorded("rollout-paginated");
+    expect(codex.decode(numbered.toReversed())).toEqual(codex.decode(numbered));
+    const [user] = codex.decode(numbered).filter(({ role }) => role === "user");
+    const hide: Edit = { type: "hide-message", messageId: user?.id ?? "", stage: "test", reason: "test" };
+    expect(codex.apply(numbered.toReversed(), [hide], { at: 1 })).toEqual(
+      codex.apply(numbered, [hide], { at: 1 }),
+    );
+  });
+
   it("reads the bare items of the oldest rollouts", () => {
     expect(notate(codex.decode(recorded("rollout-of-bare-items")))).toBe("u:10 a(shell:47) a:5");
   });

@@ -1,7 +1,8 @@
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { outcomeText } from "../../../transcript/content.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
-import { COMPACTION_QUESTION, outcomeText, type Part, type ToolPart } from "../../../transcript/part.ts";
+import { COMPACTION_QUESTION, type Part, type ToolPart } from "../../../transcript/part.ts";
 import { writeResultContent } from "../../blocks/block-content.ts";
 import { markerNote, writeCompactions } from "../../lines/compaction-lines.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
@@ -140,8 +141,7 @@ function writeCompacted(line: UnknownObject, pieces: readonly NextPiece[]): obje
   const carryover = asObject(line.carryover);
   const own = pieces.filter((piece) => !isMarker(piece));
   const marked = pieces.some(isMarker) ? line : { ...line, carryover: { ...carryover, marker: false } };
-  const isChanged = own.some(({ was, now }) => was !== now);
-  const text = textsOf(own.slice(-1))[0] ?? "";
+  const text = textsOf(own.filter(isSummary)).at(-1) ?? "";
   if (!Array.isArray(payload.replacement_history))
     return { ...marked, payload: { ...payload, message: text } };
   let start = 0;
@@ -156,8 +156,14 @@ function writeCompacted(line: UnknownObject, pieces: readonly NextPiece[]): obje
     const moved = inside.map((piece) => ({ ...piece, index: piece.index - first }));
     return [withContent(item, moved, `${asString(item.role)}`)];
   });
-  const message = isChanged || own.length === 0 ? text : payload.message;
+  const isKept = own.some((piece) => isSummary(piece) && piece.was === piece.now);
+  const message = isKept ? payload.message : text;
   return { ...marked, payload: { ...withoutCopies(payload), message, replacement_history: history } };
+}
+
+/** True for what a summary says; what the user typed is repeated beside it. */
+function isSummary({ now }: NextPiece): boolean {
+  return now.half === "whole" && now.part.type === "text" && now.part.synthetic === true;
 }
 
 /** An item with other pieces. One whose only piece became something else is an item of that other kind. */
@@ -211,6 +217,7 @@ function newOutput({ callId, outcome }: ResultPiece): UnknownObject {
 function changedOutput(item: UnknownObject, now: ResultPiece, was: ResultPiece): UnknownObject {
   const { content } = asObject(item.output);
   const named = { ...item, call_id: now.callId };
+  if (item.type === "tool_search_output") return { ...named, tools: [], shortened: outcomeText(now.outcome) };
   if (typeof content === "string") {
     return { ...named, output: { ...asObject(item.output), content: outcomeText(now.outcome) } };
   }
@@ -225,6 +232,7 @@ function changedCall(item: UnknownObject, { part }: CallPiece): UnknownObject {
   const { tool: name, input, callId: call_id } = part;
   if (item.type === "function_call") return { ...item, call_id, name, arguments: argumentsText(input) };
   if (item.type === "custom_tool_call") return { ...item, call_id, name, input: argumentsText(input) };
+  if (item.type === "tool_search_call") return { ...item, call_id, arguments: input };
   return { ...item, call_id, action: input };
 }
 

@@ -4,11 +4,12 @@ import {
   asString,
   jsonOrText,
   omitUndefined,
+  textOrJson,
   type UnknownObject,
 } from "../../../text/json.ts";
 import { createIdDeduplicator, type ModelRef } from "../../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part, ToolOutcome } from "../../../transcript/part.ts";
-import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
+import { filePart, opaquePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
 import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
@@ -126,17 +127,31 @@ export function collectCodex(): LineCollector {
   });
 }
 
-/** What the agent continues with: the history that replaces the old one, or in old rollouts only a summary. */
+/**
+ * What the agent continues with: the history that replaces the old one, or in old rollouts only a summary. What the user
+ * typed is repeated in it word for word; what the summary says is synthetic, and instructions are nobody's words.
+ */
 function summaryPieces({ message, replacement_history }: UnknownObject): readonly LinePiece[] {
-  if (!Array.isArray(replacement_history)) {
-    const text = asString(message) ?? "";
-    return text.trim() === "" ? [] : [syntheticText(text)];
-  }
-  return replacement_history
-    .map(asObject)
-    .flatMap(({ type, content }) =>
-      type === "message" ? readContent(content).map(wholePiece).map(asSynthetic) : [opaquePiece(type)],
-    );
+  const summary = (asString(message) ?? "").trim();
+  if (!Array.isArray(replacement_history)) return summary === "" ? [] : [syntheticText(`${message}`)];
+  const items = replacement_history.map(asObject);
+  const named = items.findLastIndex(({ content }) =>
+    readContent(content).some((part) => holds(part, summary)),
+  );
+  const summaryIndex = summary === "" ? -1 : named === -1 ? items.length - 1 : named;
+  return items.flatMap(({ type, role, content }, index) => {
+    if (type !== "message") return [opaquePiece(type)];
+    return readContent(content).map((part) => {
+      if (part.type !== "text" || (role === "user" && index === summaryIndex))
+        return asSynthetic(wholePiece(part));
+      if (role !== "user") return wholePiece(opaquePart(role, part.text));
+      return isHostContext(part.text) ? wholePiece(opaquePart("context", part.text)) : asWritten(role, part);
+    });
+  });
+}
+
+function holds(part: Part, summary: string): boolean {
+  return part.type === "text" && part.text.includes(summary);
 }
 
 /** Items have ids of their own only where the provider gave them; a call has its call's, all have their time. */
@@ -159,7 +174,7 @@ function modelOf({ id, provider }: Partial<ModelRef>): ModelRef | undefined {
 /** True for an item that the assistant wrote. */
 function isAssistantItem({ type, role }: UnknownObject): boolean {
   if (type === "message") return role === "assistant";
-  return type !== "function_call_output" && type !== "custom_tool_call_output";
+  return !asString(type)?.endsWith("_output");
 }
 
 /** True for what the user wrote, not what the agent added in the user's name. */
@@ -168,13 +183,20 @@ function startsTurn({ type, role, content }: UnknownObject): boolean {
   return !asArray(content).some((each) => ADDED_BY_AGENT.test(asString(asObject(each).text) ?? ""));
 }
 
+/** True for what Codex says of itself and its surroundings in the user's name: another agent says that of its own. */
+export function isHostContext(text: string): boolean {
+  return HOST_CONTEXT.test(text);
+}
+
+const HOST_CONTEXT =
+  /^\s*(?:# AGENTS\.md instructions|<(?:environment_context|user_instructions|recommended_plugins)\b)/;
 const ADDED_BY_AGENT =
   /^\s*(?:# AGENTS\.md instructions|<(?:environment_context|user_instructions|turn_aborted|skill|user_shell_command|subagent_notification|recommended_plugins)\b)/;
 
 /** The pieces of an item; one that is not understood is a single opaque part. */
 function readItem(item: UnknownObject): readonly LinePiece[] {
   const { type } = item;
-  if (type === "message") return readContent(item.content).map(wholePiece);
+  if (type === "message") return readContent(item.content).map((part) => asWritten(item.role, part));
   if (type === "reasoning") return [wholePiece({ type: "reasoning", text: reasoningText(item) })];
   const callId = asString(item.call_id);
   if (callId === undefined) return [opaquePiece(type)];
@@ -185,12 +207,22 @@ function readItem(item: UnknownObject): readonly LinePiece[] {
       return [callPiece(callId, item.name, item.input)];
     case "local_shell_call":
       return [callPiece(callId, "local_shell", item.action)];
+    case "tool_search_call":
+      return [callPiece(callId, "tool_search", item.arguments)];
     case "function_call_output":
     case "custom_tool_call_output":
       return [{ half: "result", callId, outcome: readOutcome(item.output) }];
+    case "tool_search_output":
+      return [{ half: "result", callId, outcome: readFound(item) }];
     default:
       return [opaquePiece(type)];
   }
+}
+
+/** What the agent added in the user's name is marked as such. */
+function asWritten(role: unknown, part: Part): LinePiece {
+  const isAdded = role === "user" && part.type === "text" && ADDED_BY_AGENT.test(part.text);
+  return isAdded ? asSynthetic(wholePiece(part)) : wholePiece(part);
 }
 
 /** The parts of a message's content. */
@@ -226,6 +258,11 @@ function readOutcome(value: unknown): ToolOutcome {
   return isWrapped && success === false
     ? { status: "failed", error: output }
     : { status: "done", output, attachments };
+}
+
+/** The tools that a search has found; a text that an edit put in their place stands beside them. */
+function readFound({ tools, shortened }: UnknownObject): ToolOutcome {
+  return { status: "done", output: asString(shortened) ?? textOrJson(tools), attachments: [] };
 }
 
 function reasoningText({ summary, content }: UnknownObject): string {

@@ -1,4 +1,12 @@
-import { asArray, asObject, isObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  isObject,
+  omitUndefined,
+  type UnknownObject,
+} from "../../../text/json.ts";
 import type { PlacedLine } from "../../lines/line-format.ts";
 import { ITEMS } from "./codex-line.ts";
 
@@ -8,8 +16,22 @@ import { ITEMS } from "./codex-line.ts";
  * behind them, so that calls are read and edited like any others. `closeHistories` puts them together again.
  */
 export function openHistories(wire: unknown): readonly unknown[] {
-  const lines = asArray(wire);
+  const lines = inOrder(asArray(wire));
   return lines.some((line) => leadingTexts(line) !== undefined) ? lines.flatMap(openLine) : lines;
+}
+
+/** Numbered lines in the order of their numbers, whatever the file did to it; one without a number stays behind the one before. */
+function inOrder(lines: readonly unknown[]): readonly unknown[] {
+  const numbers = lines.map((line) => asNumber(asObject(line).ordinal));
+  const given = numbers.filter((number) => number !== undefined);
+  const isOrdered = given.every((number, index) => index === 0 || number > (given[index - 1] ?? 0));
+  if (isOrdered || new Set(given).size < given.length) return lines;
+  let before = -1;
+  const numbered = lines.map((line, index) => {
+    before = numbers[index] ?? before;
+    return { line, number: before };
+  });
+  return numbered.sort((one, other) => one.number - other.number).map(({ line }) => line);
 }
 
 /** The lines of a file, from those that were opened: one whose parts are untouched is the line that it was. */
@@ -71,7 +93,7 @@ function leadingTexts(line: unknown): number | undefined {
 }
 
 function goesOn({ type, role }: UnknownObject): boolean {
-  return type === "message" ? role === "assistant" : ITEMS.has(`${type}`);
+  return type === "message" ? role === "assistant" : ITEMS.has(asString(type) ?? "");
 }
 
 function openLine(line: unknown): readonly unknown[] {

@@ -1,7 +1,8 @@
 import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { outcomeText } from "../../../transcript/content.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
-import { outcomeText, type Part, type ToolPart } from "../../../transcript/part.ts";
+import type { Part, ToolPart } from "../../../transcript/part.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
 import {
   type CreateContext,

@@ -1,7 +1,8 @@
 import { asArray, asNumber, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { outcomeText } from "../../../transcript/content.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
-import { outcomeText, type Part } from "../../../transcript/part.ts";
+import type { Part } from "../../../transcript/part.ts";
 import { writeResultContent } from "../../blocks/block-content.ts";
 import { markerNote, markerPart, writeCompactions } from "../../lines/compaction-lines.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
@@ -15,19 +16,34 @@ import {
 import { noteOfMessage, withNote } from "../../lines/line-note.ts";
 import { relink } from "../../lines/line-tree.ts";
 import { partText, resultPart, resultPieces, textsOf, writeContent } from "../../lines/pieces.ts";
-import { keysOf, linkOf, liveLines, RESULT_SHAPE, readLines, SUMMARY_GAP } from "./read-lines.ts";
+import {
+  contextEdits,
+  keysOf,
+  linkOf,
+  liveLines,
+  originalOf,
+  RESULT_SHAPE,
+  readLines,
+  SUMMARY_GAP,
+  shownLines,
+} from "./read-lines.ts";
 
 /** The lines of a pi session file, each parsed. Lines and fields that are not understood are kept as they are. */
 export type PiWire = readonly unknown[];
 
-/** pi's session files, of all versions: the branch that ends with the newest line, with its compactions. */
+const LINES = { name: "pi", read: readLines, write: writeLine, create: createLines, answer: answerLines };
+
+/** pi's session files, of all versions: the branch that ends with the newest line, with its compactions and context edits. */
 export const pi: Format<PiWire> = /* @__PURE__ */ createLineFormat<PiWire>({
-  name: "pi",
+  ...LINES,
+  open: (wire) => shownLines(asArray(wire)),
+  close: (wire, placed) => closeLines(wire, withOriginals(asArray(wire), placed)),
+});
+
+/** The same with every line as it was before context edits, for who makes those. */
+export const piBeforeEdits: Format<PiWire> = /* @__PURE__ */ createLineFormat<PiWire>({
+  ...LINES,
   open: asArray,
-  read: readLines,
-  write: writeLine,
-  create: createLines,
-  answer: answerLines,
   close: closeLines,
 });
 
@@ -74,6 +90,17 @@ function answerLines(results: readonly ResultPiece[], context: CreateContext): r
     type: "message",
     message: newResult(result, context.at),
   }));
+}
+
+/** What pi sends of a line is no line of the file. One that was changed is what it is now: earlier edits of it go. */
+function withOriginals(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly PlacedLine[] {
+  const edits = contextEdits(lines);
+  const same = new Set(placed.map(({ line }) => originalOf(line)?.id));
+  return placed.flatMap(({ line, origin }) => {
+    const { type, targetId } = asObject(line);
+    if (type === "context_edit" && edits.has(targetId) && !same.has(targetId)) return [];
+    return [{ line: originalOf(line) ?? line, origin }];
+  });
 }
 
 /** The lines with their chain of parents whole; in the first version of the file lines are named by their number. */

@@ -45,6 +45,67 @@ function liveLinks(links: readonly (LineLink | undefined)[]): readonly boolean[]
   return liveBranch(links).isLive;
 }
 
+/**
+ * The lines as pi sends them: it edits a line by another one behind it, of which the last counts. The same list where nothing
+ * was edited; a line that was left out is one of an unknown type, and so kept.
+ */
+export function shownLines(lines: readonly unknown[]): readonly unknown[] {
+  const edits = contextEdits(lines);
+  if (edits.size === 0) return lines;
+  return lines.map((value) => {
+    const line = asObject(value);
+    const edit = edits.get(line.id);
+    if (edit === undefined || !isEditable(line)) return value;
+    const shown = edit === "left-out" ? { ...line, type: edit } : withContent(line, edit.content);
+    originals.set(shown, line);
+    return shown;
+  });
+}
+
+/** The line of the file that pi sends as this one, unless it is the same. */
+export function originalOf(line: unknown): UnknownObject | undefined {
+  return originals.get(asObject(line));
+}
+
+const originals = new WeakMap<object, UnknownObject>();
+
+/** The last edit of each line, by its id. */
+export function contextEdits(lines: readonly unknown[]): ReadonlyMap<unknown, ContextEdit> {
+  const edits = new Map<string, ContextEdit>();
+  if (!lines.some(isContextEdit)) return edits;
+  const isLive = liveLines(lines);
+  for (const line of lines.filter((line, index) => isLive[index] && isContextEdit(line))) {
+    const { targetId, replacement } = asObject(line);
+    const { content } = asObject(replacement);
+    if (typeof targetId !== "string") continue;
+    if (replacement === null) edits.set(targetId, "left-out");
+    else if (typeof content === "string" || Array.isArray(content)) edits.set(targetId, { content });
+  }
+  return edits;
+}
+
+type ContextEdit = "left-out" | { readonly content: unknown };
+
+function isContextEdit(line: unknown): boolean {
+  return asObject(line).type === "context_edit";
+}
+
+/** Only the content of these can be edited in pi. */
+export function isEditable({ type, message }: UnknownObject): boolean {
+  const { role } = asObject(message);
+  return (
+    type === "custom_message" ||
+    (type === "message" && (role === "user" || role === "assistant" || role === "toolResult"))
+  );
+}
+
+/** A line with another content. */
+export function withContent<Line extends UnknownObject>(line: Line, content: unknown): Line {
+  return line.type === "message"
+    ? { ...line, message: { ...asObject(line.message), content } }
+    : { ...line, content };
+}
+
 /** Collects the head of the file and the lines of the live branch. */
 export function collectPi(): LineCollector {
   return collectBranch({
@@ -109,6 +170,9 @@ function readMessage(message: UnknownObject): readonly LinePiece[] | undefined {
   switch (role) {
     case "toolResult":
       return [readResult(message)];
+    // The prompt and the tools, which pi makes anew.
+    case "system":
+      return undefined;
     case "bashExecution":
       if (message.excludeFromContext === true) return undefined;
       return [syntheticText(`$ ${asString(message.command) ?? ""}\n${asString(message.output) ?? ""}`)];

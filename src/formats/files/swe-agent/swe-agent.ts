@@ -1,7 +1,8 @@
 import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { outcomeText } from "../../../transcript/content.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
-import { outcomeText, type ToolPart } from "../../../transcript/part.ts";
+import type { ToolPart } from "../../../transcript/part.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
 import type { CreateContext, NextPiece, PlacedLine, ResultPiece } from "../../lines/line-format.ts";
 import { noteOfMessage, visibleMessage, withNote } from "../../lines/line-note.ts";

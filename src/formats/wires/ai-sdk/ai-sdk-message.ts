@@ -6,14 +6,8 @@ import {
   textOrJson,
   type UnknownObject,
 } from "../../../text/json.ts";
-import {
-  type FilePart,
-  type MessageId,
-  outcomeText,
-  type Part,
-  type ToolOutcome,
-  type ToolPart,
-} from "../../../transcript/part.ts";
+import { outcomeText } from "../../../transcript/content.ts";
+import type { FilePart, MessageId, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import type {
   Block,
   ItemContent,
@@ -309,14 +303,17 @@ export function writeResult(part: ToolPart, { value, before }: Source<UnknownObj
   return { ...result, output: { ...output, value: content } };
 }
 
-/** Drops hidden reasoning, except where the provider needs it: in the newest turn, and with the stored items it belongs to. */
+/**
+ * Drops hidden reasoning, except where the provider needs it: signed in the newest turn, unsigned in the whole tool loop
+ * (where one turn has it all must, and the SDK leaves out an empty one), and with the stored items it belongs to.
+ */
 export function dropHiddenReasoning(
   blocks: readonly PlacedBlock<UnknownObject>[],
-  { isLast }: TurnContext<AiSdkWire>,
+  { isLast, isInLoop }: TurnContext<AiSdkWire>,
 ): readonly PlacedBlock<UnknownObject>[] {
   if (!blocks.some(({ hidden }) => hidden)) return blocks;
   const isBound = (value: UnknownObject): boolean =>
-    hasItemId(value) || (isLast && value.providerOptions !== undefined);
+    hasItemId(value) || (value.providerOptions === undefined ? isInLoop : isLast);
   return blocks.filter(({ hidden, value }) => hidden !== true || isBound(value));
 }
 

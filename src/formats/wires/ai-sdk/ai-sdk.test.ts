@@ -286,6 +286,31 @@ describe("the AI SDK format", () => {
     expect(aiSdk.apply(wire, [hide], { at: 0 })).toEqual([user(text("go")), assistant(text("so"))]);
   });
 
+  it("keeps unsigned reasoning in the tool loop that goes on, where all turns have it or none, and drops it before", () => {
+    const thought = { type: "reasoning", text: "hm" };
+    const wire = [
+      user(text("go")),
+      assistant(thought, call("a")),
+      results(result("a")),
+      assistant(thought, text("done")),
+      user(text("on")),
+      assistant(thought, call("b")),
+      results(result("b")),
+      assistant(thought, call("c")),
+      results(result("c")),
+    ];
+    const hide = (index: number): Edit => ({
+      type: "hide-part",
+      what: "part",
+      messageId: idAt(wire, index),
+      partIndex: 0,
+      ...WHY,
+    });
+    const edited = aiSdk.apply(wire, [hide(1), hide(4)], { at: 0 });
+    expect(edited[1]).toEqual(assistant(call("a")));
+    expect(edited.slice(2)).toEqual(wire.slice(2));
+  });
+
   it("names the call that is to be approved as the call is named", () => {
     const asked = { type: "tool-approval-request", approvalId: "p1", toolCallId: "a" };
     const wire = [

@@ -6,7 +6,8 @@ import {
   textOrJson,
   type UnknownObject,
 } from "../../../text/json.ts";
-import { type FilePart, outcomeText, type ToolOutcome, type ToolPart } from "../../../transcript/part.ts";
+import { outcomeText } from "../../../transcript/content.ts";
+import type { FilePart, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
 import { createFileFilter, filePart, opaquePart, textFor } from "../../blocks/block-content.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";

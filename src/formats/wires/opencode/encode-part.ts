@@ -1,8 +1,8 @@
 import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { outcomeText } from "../../../transcript/content.ts";
 import {
   CLEARED_PLACEHOLDER,
   type FilePart,
-  outcomeText,
   type Part,
   type TextPart,
   type ToolPart,

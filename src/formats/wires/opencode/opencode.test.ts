@@ -4,15 +4,14 @@ import { describe, expect, it } from "vitest";
 import { anyOpenCodeMessages } from "../../../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../../../test/rig/runs.ts";
 import { omitForChild } from "../../../fork/context/options.ts";
-import { compactionBoundary } from "../../../stages/boundary.ts";
-import { charBudget } from "../../../stages/budget.ts";
+import { charBudget, compactionBoundary } from "../../../stages/boundary.ts";
 import { repairPairing } from "../../../stages/repair.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../../stages/tiers.ts";
 import { formatLaws } from "../../../testing/format-contract.ts";
+import { toolResults } from "../../../transcript/content.ts";
 import type { Edit, Stage } from "../../../transcript/edit.ts";
 import type { Message } from "../../../transcript/message.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
-import { toolResults } from "../../../transcript/tool-results.ts";
 import { opencode } from "./opencode.ts";
 import type { OpenCodeWire, SessionMessage } from "./session-message.ts";
 

@@ -1,12 +1,7 @@
 import { asObject, asString, omitUndefined, textOrJson, type UnknownObject } from "../../../text/json.ts";
+import { outcomeText } from "../../../transcript/content.ts";
 import { type Fault, findFaults, findRenamedCalls } from "../../../transcript/format.ts";
-import {
-  type FilePart,
-  outcomeText,
-  type Part,
-  type ToolOutcome,
-  type ToolPart,
-} from "../../../transcript/part.ts";
+import type { FilePart, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import type { Block, ItemContent, ItemDraft, Source } from "../../blocks/block-adapter.ts";
 import {
   contentBlocks,

@@ -44,7 +44,7 @@ describe("the lines of forks", () => {
       {
         title: "#1 find the bug",
         state: "running",
-        facts: ["0 calls", "42 s", "$0.00"],
+        facts: ["0 calls", "42 s"],
         tone: "running",
         sessionId: "child",
         step: "shell grep -n round",
@@ -52,7 +52,7 @@ describe("the lines of forks", () => {
       {
         title: "#2 write tests",
         state: "completed",
-        facts: ["0 calls", "0 s", "$0.00"],
+        facts: ["0 calls", "0 s"],
         tone: "ended",
         sessionId: "child",
         step: "The bug is in a.ts:1.",
@@ -71,8 +71,8 @@ describe("the lines of forks", () => {
 
   it("of one at work are its state, what it took, and its last step", () => {
     const lines = forkLines(recorded(runningFork({ owner })), question);
-    expect(lines.map(sidebarLines)).toEqual([["running · 0 calls · 42 s · $0.00", "↳ shell grep -n round"]]);
-    expect(lines.map(listLine)).toEqual(["running · 0 calls · 42 s · $0.00"]);
+    expect(lines.map(sidebarLines)).toEqual([["running · 0 calls · 42 s", "↳ shell grep -n round"]]);
+    expect(lines.map(listLine)).toEqual(["running · 0 calls · 42 s"]);
   });
 
   it("say that the program of one is gone", () => {

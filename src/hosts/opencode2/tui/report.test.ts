@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { contextReport } from "./report.ts";
+import { contextReport } from "./lines.ts";
 import { whatLeft } from "./watch.ts";
 
 const recorded = (name: string): readonly unknown[] => {

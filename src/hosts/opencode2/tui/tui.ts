@@ -6,6 +6,7 @@ import { asArray, asObject, asString } from "../../../text/json.ts";
 import { createNotices } from "../notices.ts";
 import { createPanels, type Panels } from "./draw.ts";
 import {
+  contextReport,
   type ForkLine,
   type ForkStates,
   forkLines,
@@ -18,7 +19,6 @@ import {
   type WindowFill,
   windowFill,
 } from "./lines.ts";
-import { contextReport } from "./report.ts";
 import { borrowDrawing, type TuiContext } from "./tui-context.ts";
 import { createWatch, type PluginWatch, whatLeft } from "./watch.ts";
 

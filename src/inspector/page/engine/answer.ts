@@ -9,10 +9,13 @@ import type {
   Inspection,
   ItemPlace,
   ItemText,
+  LostContent,
   MessageRow,
   PolicyInfo,
+  PolicyResult,
   SearchMatch,
   WindowOptions,
+  WindowOverTime,
   WindowView,
 } from "../../view/types.ts";
 import type { Side } from "../state/band-layout.ts";
@@ -48,7 +51,8 @@ export function createAnswerer(): Answerer {
 
   function replyTo(ask: EngineAsk, question: Exclude<Question, QuestionOf<"windows">>): EngineReply {
     const { sequence } = ask;
-    const { itemText, previewForks, previewCompaction, search } = updateInspection(ask);
+    const inspection = updateInspection(ask);
+    const { itemText, previewForks, previewCompaction, search, windowOverTime } = inspection;
     switch (question.type) {
       case "item":
         return { sequence, type: "item", answer: itemText(question.options, question.place) };
@@ -56,6 +60,12 @@ export function createAnswerer(): Answerer {
         return { sequence, type: "child", answer: previewForks(question) };
       case "compaction":
         return { sequence, type: "compaction", answer: previewCompaction(question) };
+      case "lost":
+        return { sequence, type: "lost", answer: inspection.lostContent() };
+      case "policies":
+        return { sequence, type: "policies", answer: inspection.comparePolicies(question) };
+      case "over-time":
+        return { sequence, type: "over-time", answer: windowOverTime() };
       case "search":
         return { sequence, type: "search", answer: search(question.query) };
       default:
@@ -95,6 +105,9 @@ export type Question =
   | { readonly type: "item"; readonly options: WindowOptions; readonly place: ItemPlace }
   | ({ readonly type: "child" } & ForkPreviewOptions)
   | ({ readonly type: "compaction" } & CompactionPreviewOptions)
+  | { readonly type: "over-time" }
+  | { readonly type: "lost" }
+  | { readonly type: "policies"; readonly upTo: number }
   | { readonly type: "search"; readonly query: string };
 
 export type QuestionType = Question["type"];
@@ -107,6 +120,9 @@ export interface Answers {
   readonly item: ItemText | undefined;
   readonly child: ForkPreviews;
   readonly compaction: CompactionPreview;
+  readonly "over-time": WindowOverTime;
+  readonly lost: readonly LostContent[];
+  readonly policies: readonly PolicyResult[];
   readonly search: readonly SearchMatch[];
 }
 

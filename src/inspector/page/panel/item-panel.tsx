@@ -3,12 +3,11 @@ import { useState } from "preact/hooks";
 import type { ItemPlace, ItemRow, ItemText, WindowOptions } from "../../view/types.ts";
 import { type AskedSession, useAnswer } from "../engine/engine.ts";
 import type { Band, ItemBand, Side } from "../state/band-layout.ts";
-import { LongText } from "../words/long-text.tsx";
-import { Busy, count, FateBadge, itemLabel, roleWord, shortened } from "../words/words.tsx";
+import { Busy, count, FateBadge, itemLabel, LongText, roleWord, shortened } from "../words/words.tsx";
 
 /** One item before and after the policy, with what was cut marked. */
 export function ItemPanel({ asked, band, options }: ItemPanelProps): VNode {
-  if (band === undefined || band.type === "line" || band.type === "empty") {
+  if (band === undefined || band.type === "line" || band.type === "folded" || band.type === "empty") {
     return (
       <p class="dim">
         Choose a band on the left, by a click or with Enter, to see its text before and after.

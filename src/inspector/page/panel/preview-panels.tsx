@@ -1,11 +1,9 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ForkWay } from "../../../fork/context/choose-way.ts";
-import { FORK_CHAR_BUDGET, type ForkProfile } from "../../../fork/context/options.ts";
+import { FORK_CHAR_BUDGET, type ForkProfile, type ForkWay } from "../../../fork/context/options.ts";
 import type { CacheCost, CompactionPreview, ForkPreviews } from "../../view/types.ts";
 import { type AskedSession, useAnswer } from "../engine/engine.ts";
-import { LongText } from "../words/long-text.tsx";
-import { Busy, ColumnHeads, count, percent, plural } from "../words/words.tsx";
+import { Busy, ColumnHeads, count, LongText, percent, plural } from "../words/words.tsx";
 
 /** What a child would inherit now, by each way, in full. */
 export function ChildPanel({ asked, upTo }: PreviewProps): VNode {

@@ -1,23 +1,55 @@
-import type { ComponentClass, VNode } from "preact";
+import type { ComponentChildren, ComponentClass, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { InspectedSession, NamedTotal, Sizes, WindowView } from "../../view/types.ts";
+import { type ListFilter, reasonKey } from "../state/band-layout.ts";
+import type { PageAction } from "../state/page-state.ts";
 import { ColumnHeads, count, FATES, FateBadge, inProject, memo, percent, signed } from "../words/words.tsx";
 
-/** Sums over the whole session: by fate, why something is left out, by tool, by file. */
-export const TotalsPanel: ComponentClass<TotalsPanelProps> = memo(({ a, b, session }) => {
+/** Sums over the whole session: by fate, why something is left out, by tool, by file. Every row filters the list. */
+export const TotalsPanel: ComponentClass<TotalsPanelProps> = memo(({ a, b, session, filter, dispatch }) => {
+  const picks = { filter, dispatch };
+  const inFolder = (name: string): string => inProject(name, session);
   return (
     <>
-      <FateTable a={a} b={b} />
-      <ReasonTable view={a} {...(b && { name: "A" })} />
-      {b && <ReasonTable view={b} name="B" />}
-      <NamedTable title="By tool" a={a.byTool} b={b?.byTool} shown={(name) => name} />
-      <NamedTable title="By file" a={a.byFile} b={b?.byFile} shown={(name) => inProject(name, session)} />
+      <FateTable a={a} b={b} {...picks} />
+      <ReasonTable view={a} {...(b && { name: "A" })} {...picks} />
+      {b && <ReasonTable view={b} name="B" {...picks} />}
+      <NamedTable by="tool" a={a.byTool} b={b?.byTool} shown={(name) => name} {...picks} />
+      <NamedTable by="file" a={a.byFile} b={b?.byFile} shown={inFolder} {...picks} />
     </>
   );
 });
 
-interface TotalsPanelProps extends Views {
+interface Picks {
+  /** The filter of the list. */
+  readonly filter: ListFilter;
+  readonly dispatch: (action: PageAction) => void;
+}
+
+interface TotalsPanelProps extends Views, Picks {
   readonly session: InspectedSession;
+}
+
+/** A row's name that filters the list by it, or no longer. */
+function Pick({ by, value, filter, dispatch, title, children }: PickProps): VNode {
+  return (
+    <button
+      type="button"
+      class="pick"
+      title={title}
+      aria-pressed={filter[by] === value}
+      onClick={() => dispatch({ type: "filter", filter: { [by]: value } })}
+    >
+      {children}
+    </button>
+  );
+}
+
+interface PickProps extends Picks {
+  readonly by: keyof ListFilter;
+  readonly value: string;
+  readonly title?: string;
+  readonly children: ComponentChildren;
 }
 
 interface Views {
@@ -25,7 +57,7 @@ interface Views {
   readonly b: WindowView | undefined;
 }
 
-function FateTable({ a, b }: Views): VNode {
+function FateTable({ a, b, ...picks }: Views & Picks): VNode {
   const rows = FATES.map(({ fate }) => ({
     fate,
     a: a.byFate.find((total) => total.fate === fate),
@@ -40,23 +72,49 @@ function FateTable({ a, b }: Views): VNode {
           {rows.map((row) => (
             <tr key={row.fate} data-fate={row.fate}>
               <th scope="row">
-                <FateBadge fate={row.fate} /> {row.fate}
+                <Pick by="fate" value={row.fate} {...picks}>
+                  <FateBadge fate={row.fate} /> {row.fate}
+                </Pick>
               </th>
               {b === undefined && <td>{count(row.a?.items ?? 0)}</td>}
               <Cells a={row.a} b={row.b} hasB={b !== undefined} isByFate />
             </tr>
           ))}
+          {[a, b].some((view) => view !== undefined && view.inserted.length > 0) && (
+            <tr data-fate="new">
+              <th scope="row">
+                <span class="badge inserted" aria-hidden="true">
+                  +
+                </span>{" "}
+                new
+              </th>
+              {b === undefined && <td>{count(a.inserted.length)}</td>}
+              <Cells a={newSizes(a)} b={b && newSizes(b)} hasB={b !== undefined} isByFate />
+            </tr>
+          )}
         </tbody>
         <tfoot>
           <tr>
             <th scope="row">all</th>
-            {b === undefined && <td>{count(a.byFate.reduce((sum, { items }) => sum + items, 0))}</td>}
+            {b === undefined && (
+              <td>{count(a.byFate.reduce((sum, { items }) => sum + items, a.inserted.length))}</td>
+            )}
             <Cells a={a} b={b} hasB={b !== undefined} isByFate />
           </tr>
         </tfoot>
       </table>
     </section>
   );
+}
+
+/** What a policy puts in, such as a summary: nothing of it was there before. */
+function newSizes({ inserted }: WindowView): Sizes {
+  return {
+    tokensBefore: 0,
+    charsBefore: 0,
+    tokensAfter: inserted.reduce((sum, { tokens }) => sum + tokens, 0),
+    charsAfter: inserted.reduce((sum, { chars }) => sum + chars, 0),
+  };
 }
 
 interface HeadProps {
@@ -92,7 +150,7 @@ function Cells({ a, b, hasB, isByFate = false }: CellsProps): VNode {
   );
 }
 
-function ReasonTable({ view, name }: { readonly view: WindowView; readonly name?: string }): VNode {
+function ReasonTable({ view, name, ...picks }: ReasonTableProps): VNode {
   const rows = view.byReason;
   return (
     <section>
@@ -106,7 +164,9 @@ function ReasonTable({ view, name }: { readonly view: WindowView; readonly name?
             {rows.map(({ stage, reason, fate, about, items, savedChars, savedTokens }) => (
               <tr key={`${stage}/${reason}/${fate}`}>
                 <th scope="row">
-                  <FateBadge fate={fate} /> {about} <span class="dim">{stage}</span>
+                  <Pick by="reason" value={reasonKey({ stage, reason, fate })} {...picks}>
+                    <FateBadge fate={fate} /> {about} <span class="dim">{stage}</span>
+                  </Pick>
                 </th>
                 <td>{count(items)}</td>
                 <td>{count(savedChars)}</td>
@@ -120,28 +180,35 @@ function ReasonTable({ view, name }: { readonly view: WindowView; readonly name?
   );
 }
 
-interface NamedTableProps {
-  readonly title: string;
+interface ReasonTableProps extends Picks {
+  readonly view: WindowView;
+  readonly name?: string;
+}
+
+interface NamedTableProps extends Picks {
+  readonly by: "tool" | "file";
   readonly a: readonly NamedTotal[];
   readonly b: readonly NamedTotal[] | undefined;
   readonly shown: (name: string) => string;
 }
 
-function NamedTable({ title, a, b, shown }: NamedTableProps): VNode | null {
+function NamedTable({ by, a, b, shown, ...picks }: NamedTableProps): VNode | null {
   const [isWhole, setWhole] = useState(false);
   if (a.length === 0) return null;
   const others = new Map(b?.map((total) => [total.name, total]));
   const totals = isWhole ? a.slice(0, MAX_NAMES) : a.slice(0, FIRST_NAMES);
   return (
     <section>
-      <h2>{title}</h2>
+      <h2>By {by}</h2>
       <table class="names">
-        <Head first={title === "By tool" ? "tool" : "file"} hasB={b !== undefined} />
+        <Head first={by} hasB={b !== undefined} />
         <tbody>
           {totals.map((total) => (
             <tr key={total.name}>
-              <th scope="row" title={total.name}>
-                {shown(total.name)}
+              <th scope="row">
+                <Pick by={by} value={total.name} title={total.name} {...picks}>
+                  {shown(total.name)}
+                </Pick>
               </th>
               <Cells a={total} b={others.get(total.name)} hasB={b !== undefined} />
             </tr>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createInspection } from "../../view/inspection.ts";
 import type { ItemRow, MessageRow, WindowView } from "../../view/types.ts";
 import { minimapRows } from "../strata/bands.tsx";
-import { bandAfterKeyPress, bandsBetween, heightOf, layoutBands } from "./band-layout.ts";
+import { bandAfterKeyPress, bandsBetween, type ListChoice, layoutBands } from "./band-layout.ts";
 
 const layout = (rows: readonly (readonly number[])[], change: Partial<WindowView> = {}, windowTokens = 1e9) =>
   layoutBands(viewOf(rows, change), { windowTokens });
@@ -25,14 +25,10 @@ describe("the strata", () => {
     );
   });
 
-  it("draw more tokens at least as high, and nothing too small to press", () => {
-    fc.assert(
-      fc.property(fc.nat(10_000_000), fc.nat(10_000_000), (one, other) => {
-        const [less, more] = one < other ? [one, other] : [other, one];
-        expect(heightOf(less)).toBeLessThanOrEqual(heightOf(more));
-        expect(heightOf(less)).toBeGreaterThanOrEqual(18);
-      }),
-    );
+  it("are of one height, and know the largest, whose bar is the longest", () => {
+    const { bands, mostTokens } = layout([[1], [90_000], [30]]);
+    expect(new Set(bands.filter(({ type }) => type === "item").map(({ heightPx }) => heightPx)).size).toBe(1);
+    expect(mostTokens).toBe(90_000);
   });
 
   it("give what is between two heights, whatever the heights", () => {
@@ -58,6 +54,39 @@ describe("the strata", () => {
       band.type === "line" ? band.lines.join("+") : band.type,
     );
     expect(kinds).toEqual(["item", "compaction+window", "item", "item"]);
+  });
+
+  it("fold what is before the window into one line, and open it again", () => {
+    const list = { earlier: "folded", sort: "time", filter: {} } as const;
+    const view = viewOf([[0, 0], [0], [5], [6]], { boundaries: [1, 2] });
+    const folded = layoutBands(view, { windowTokens: 1e9, list });
+    expect(folded.bands.map(({ type }) => type)).toEqual(["folded", "line", "item", "item"]);
+    expect(folded.bands[0]).toMatchObject({ key: "earlier", messages: 2, topPx: 0 });
+    expect(folded.rowTopsPx).toHaveLength(5);
+    expect(folded.optionCount).toBe(folded.places.size);
+    const open = layoutBands(view, { windowTokens: 1e9, list: { ...list, earlier: "open" }, last: folded });
+    expect(open).toEqual(layoutBands(view, { windowTokens: 1e9 }));
+  });
+
+  it("keep what the filter names, the largest first when asked for, and take nothing over from another order", () => {
+    const view = viewOf([[0], [5, 9], [7]], {});
+    const [tool, other] = ["read", "bash"];
+    const rows = view.rows.map((row) => ({
+      ...row,
+      items: row.items.map((item, at) => ({ ...item, tool: at === 0 ? tool : other })),
+    }));
+    const choice = { earlier: "folded", sort: "size", filter: {} } as const;
+    const keysOf = (list: ListChoice): readonly string[] =>
+      layoutBands({ ...view, rows }, { windowTokens: 1e9, list }).bands.map(({ key }) => key);
+    const all = rows.flatMap(({ items }) => items);
+    const largest = all.slice(1).toSorted((one, two) => two.tokens - one.tokens);
+    expect(keysOf(choice)).toEqual(["earlier", ...largest.map(({ key }) => key)]);
+    const bash = all.filter((item) => item.tool === other).map(({ key }) => key);
+    expect(keysOf({ ...choice, filter: { tool: other } })).toEqual(bash);
+    const last = layoutBands({ ...view, rows }, { windowTokens: 1e9, list: { ...choice, earlier: "open" } });
+    expect(layoutBands({ ...view, rows }, { windowTokens: 1e9, last })).toEqual(
+      layoutBands({ ...view, rows }, { windowTokens: 1e9 }),
+    );
   });
 
   it("say where the window is full", () => {
@@ -209,6 +238,7 @@ function viewOf(rows: readonly (readonly number[])[], change: Partial<WindowView
     rows: rows.map(rowOf),
     inserted: [],
     boundaries: [],
+    size: { tokens: 0, source: "heuristic", outsideTokens: 0 },
     cachedPrefix: { messages: 0, tokens: 0, endIndex: 0 },
     byFate: [],
     byTool: [],

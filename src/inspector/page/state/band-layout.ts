@@ -1,9 +1,18 @@
 import { groupBy } from "../../../text/json.ts";
-import type { InsertedRow, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
+import type { Fate, InsertedRow, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
+import { kindOf } from "../../view/window-over-time.ts";
 
-/** Lays out one band an item, oldest on top, with a height by its tokens. */
-export function layoutBands(a: WindowView, { b, windowTokens, last }: LayoutOptions): BandLayout {
+/** Lays out one band an item, all of one height: oldest on top, or those that were asked for as they were asked for. */
+export function layoutBands(a: WindowView, options: LayoutOptions): BandLayout {
+  const { list } = options;
+  return list !== undefined && (list.sort === "size" || Object.keys(list.filter).length > 0)
+    ? layoutChosen(a, { ...options, list })
+    : layoutAll(a, options);
+}
+
+function layoutAll(a: WindowView, { b, windowTokens, last, list }: LayoutOptions): BandLayout {
   const bands: Band[] = [];
+  const folded = foldedRows(a, list);
   const rowPlaces: number[] = [];
   const rowTopsPx: number[] = [];
   const lines = linesOf(a, windowTokens);
@@ -15,73 +24,171 @@ export function layoutBands(a: WindowView, { b, windowTokens, last }: LayoutOpti
     ({ row }) => Math.min(row.beforeIndex, a.rows.length),
   );
   let topPx = 0;
+  let mostTokens = 1;
+  let optionCount = 0;
   const push = (band: Band): void => {
+    if (band.type !== "line") optionCount += 1;
+    if (band.type === "item") mostTokens = Math.max(mostTokens, band.item.tokens);
+    if (band.type === "inserted") mostTokens = Math.max(mostTokens, band.inserted.tokens);
     bands.push(band);
     topPx += band.heightPx;
   };
   const pushBetween = (index: number): void => {
     for (const { row, side } of inserted.get(index) ?? []) {
-      const heightPx = heightOf(row.tokens) + GAP_PX;
+      const heightPx = ROW_PX + GAP_PX;
       push({ type: "inserted", key: `${side}:${row.id}`, topPx, heightPx, side, inserted: row });
     }
     const here = lines.get(index);
-    if (here !== undefined)
+    if (here !== undefined && index >= folded.length)
       push({ type: "line", key: `line:${index}`, topPx, heightPx: LINE_PX, lines: here });
   };
+  if (folded.length > 0) push({ ...foldedBand(folded), topPx, heightPx: LINE_PX });
   a.rows.forEach((row, index) => {
     pushBetween(index);
     rowTopsPx.push(topPx);
     rowPlaces.push(bands.length);
+    if (index < folded.length) return;
     const { items } = row;
     const others = b?.rows[index]?.items;
     if (items.length === 0)
-      push({ type: "empty", key: `message:${row.id}`, topPx, heightPx: MIN_PX + GAP_PX, row });
+      push({ type: "empty", key: `message:${row.id}`, topPx, heightPx: ROW_PX + GAP_PX, row });
     const lastPlace = last?.rowPlaces[index] ?? 0;
     items.forEach((item, at) => {
       const itemB = others?.[at];
       const known = last?.bands[lastPlace + at];
-      if (known !== undefined && isSameBand(known, { row, itemB, topPx })) {
+      if (known !== undefined && isSameBand(known, { row, item, itemB, topPx })) {
         push(known);
         return;
       }
-      const heightPx = heightOf(item.tokens) + (at === items.length - 1 ? GAP_PX : 0);
+      const heightPx = ROW_PX + (at === items.length - 1 ? GAP_PX : 0);
       push({ type: "item", key: item.key, topPx, heightPx, row, item, itemB, isFirst: at === 0 });
     });
   });
   pushBetween(a.rows.length);
   rowTopsPx.push(topPx);
-  let places: ReadonlyMap<string, number> | undefined;
-  return {
+  return withPlaces({
     bands,
-    // While a slider moves most layouts are never asked for a place.
-    get places() {
-      places ??= placesOf(bands);
-      return places;
-    },
-    optionCount: bands.length - lines.size,
+    optionCount,
     rowTopsPx,
     rowPlaces,
+    mostTokens,
     heightPx: topPx,
     cached: cachedSpan(a, rowTopsPx),
+  });
+}
+
+/** While a slider moves most layouts are never asked for a place. */
+function withPlaces(layout: Omit<BandLayout, "places">): BandLayout {
+  let places: ReadonlyMap<string, number> | undefined;
+  return {
+    ...layout,
+    get places() {
+      places ??= placesOf(layout.bands);
+      return places;
+    },
   };
 }
 
+/** Only the items that the filter lets through, the largest first when asked for. */
+function layoutChosen(a: WindowView, { b, list }: LayoutOptions & { readonly list: ListChoice }): BandLayout {
+  const folded = foldedRows(a, list);
+  const found: BandContent[] = [];
+  for (const row of a.rows.slice(folded.length))
+    row.items.forEach((item, at) => {
+      const itemB = b?.rows[row.index]?.items[at];
+      if (isWanted(item, list.filter) || (itemB !== undefined && isWanted(itemB, list.filter)))
+        found.push({ type: "item", key: item.key, row, item, itemB, isFirst: true });
+    });
+  const { kind, ...others } = list.filter;
+  if ((kind ?? "summary") === "summary" && Object.keys(others).length === 0)
+    for (const [side, view] of [["a", a] as const, ["b", b] as const])
+      for (const inserted of view?.inserted ?? [])
+        found.push({ type: "inserted", key: `${side}:${inserted.id}`, side, inserted });
+  if (list.sort === "size") found.sort((one, other) => tokensOf(other) - tokensOf(one));
+  const hidden = folded.filter(({ items }) => items.some((item) => isWanted(item, list.filter)));
+  if (hidden.length > 0) found.unshift(foldedBand(hidden));
+  let topPx = 0;
+  const bands = found.map((content): Band => {
+    const band = { ...content, topPx, heightPx: content.type === "folded" ? LINE_PX : ROW_PX + GAP_PX };
+    topPx += band.heightPx;
+    return band;
+  });
+  const mostTokens = found.reduce((most, content) => Math.max(most, tokensOf(content)), 1);
+  return withPlaces({
+    bands,
+    optionCount: bands.length,
+    rowTopsPx: [],
+    rowPlaces: [],
+    mostTokens,
+    heightPx: topPx,
+    cached: undefined,
+  });
+}
+
+function tokensOf(content: BandContent): number {
+  return content.type === "item"
+    ? content.item.tokens
+    : content.type === "inserted"
+      ? content.inserted.tokens
+      : 0;
+}
+
+/** Whether an item is what every field of the filter names. */
+function isWanted(item: ItemRow, { kind, tool, file, fate, reason }: ListFilter): boolean {
+  return (
+    (kind === undefined || kindOf(item) === kind) &&
+    (tool === undefined || item.tool === tool) &&
+    (file === undefined || item.path === file) &&
+    (fate === undefined || item.fate === fate) &&
+    (reason === undefined || reasonKey({ ...item, reason: item.reasonId }) === reason)
+  );
+}
+
+/** Names a row of the table of reasons, for the filter. */
+export function reasonKey({ stage = "", reason = "", fate }: ReasonName): string {
+  return `${stage}/${reason}/${fate}`;
+}
+
+interface ReasonName {
+  readonly stage?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly fate: Fate;
+}
+
+/** The messages before the window, where they are one line. */
+function foldedRows(view: WindowView, list: ListChoice | undefined): readonly MessageRow[] {
+  return list?.earlier === "folded" ? view.rows.slice(0, firstSent(view) ?? 0) : [];
+}
+
+function foldedBand(rows: readonly MessageRow[]): Extract<BandContent, { readonly type: "folded" }> {
+  const tokens = new Map<Fate, number>();
+  for (const row of rows) tokens.set(row.fate, (tokens.get(row.fate) ?? 0) + row.tokens);
+  const [most] = [...tokens].sort((one, other) => other[1] - one[1]);
+  return {
+    type: "folded",
+    key: EARLIER_KEY,
+    messages: rows.length,
+    chars: rows.reduce((sum, { items }) => sum + items.reduce((own, { chars }) => own + chars, 0), 0),
+    fate: most?.[0] ?? "hidden",
+  };
+}
+
+/** The key of the line that stands for everything before the window. */
+export const EARLIER_KEY = "earlier";
+
 /** True when nothing drawn has changed, so that the band can stay the same object. */
-function isSameBand(known: Band, { row, itemB, topPx }: Pick<ItemBand, "row" | "itemB" | "topPx">): boolean {
-  return known.type === "item" && known.row === row && known.itemB === itemB && known.topPx === topPx;
+function isSameBand(
+  known: Band,
+  { row, item, itemB, topPx }: Pick<ItemBand, "row" | "item" | "itemB" | "topPx">,
+): boolean {
+  if (known.type !== "item" || known.item !== item || known.row !== row) return false;
+  return known.itemB === itemB && known.topPx === topPx && known.isFirst === (row.items[0] === item);
 }
 
 function placesOf(bands: readonly Band[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [place, { type, key }] of bands.entries()) if (type !== "line") places.set(key, place);
   return places;
-}
-
-/** The height of an item grows with the square root of its tokens, so that small ones stay visible and large ones fit. */
-export function heightOf(tokens: number): number {
-  return Math.round(
-    Math.min(MAX_PX, Math.max(MIN_PX, BASE_PX + PX_PER_ROOT_TOKEN * Math.sqrt(Math.max(0, tokens)))),
-  );
 }
 
 /** The bands that are at least partly between two heights, and the index of the first. */
@@ -109,7 +216,20 @@ export interface LayoutOptions {
   readonly windowTokens: number;
   /** The previous layout; unchanged bands are taken from it. */
   readonly last?: BandLayout | undefined;
+  /** What of the list is shown; everything, oldest first, when unset. */
+  readonly list?: ListChoice;
 }
+
+/** What of the list is shown, and in which order. */
+export interface ListChoice {
+  /** Whether the messages before the window are one line. */
+  readonly earlier: "folded" | "open";
+  readonly sort: "time" | "size";
+  readonly filter: ListFilter;
+}
+
+/** What an item must be; an empty one lets everything through. */
+export type ListFilter = Readonly<Partial<Record<"kind" | "tool" | "file" | "fate" | "reason", string>>>;
 
 export interface BandLayout {
   readonly bands: readonly Band[];
@@ -121,6 +241,8 @@ export interface BandLayout {
   readonly rowTopsPx: readonly number[];
   /** Where in `bands` each message begins. */
   readonly rowPlaces: readonly number[];
+  /** The tokens of the largest band, whose bar is the longest. */
+  readonly mostTokens: number;
   readonly heightPx: number;
   /** Where the cached prefix is drawn; unset when nothing is cached. */
   readonly cached?:
@@ -143,6 +265,14 @@ type BandContent =
     }
   | { readonly type: "empty"; readonly key: string; readonly row: MessageRow }
   | { readonly type: "inserted"; readonly key: string; readonly side: Side; readonly inserted: InsertedRow }
+  | {
+      readonly type: "folded";
+      readonly key: string;
+      readonly messages: number;
+      readonly chars: number;
+      /** The fate of most of their tokens. */
+      readonly fate: Fate;
+    }
   | { readonly type: "line"; readonly key: string; readonly lines: readonly StrataLine[] };
 
 /** Which of two policies that are compared. */
@@ -183,10 +313,7 @@ function cachedSpan(view: WindowView, rowTopsPx: readonly number[]): BandLayout[
   return { topPx, heightPx: bottomPx - topPx - GAP_PX, tokens };
 }
 
-const MIN_PX = 19;
-const MAX_PX = 150;
-const BASE_PX = 15;
-const PX_PER_ROOT_TOKEN = 0.8;
+const ROW_PX = 19;
 const GAP_PX = 4;
 const LINE_PX = 24;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { BUDGET_STEPS, budgetOfStep, stepOfBudget } from "./page-state.ts";
+import { BUDGET_STEPS, budgetOfStep, parseBudget, stepOfBudget } from "./page-state.ts";
 
 const limits = fc.tuple(fc.nat(100_000), fc.nat(5_000_000)).map(([min, room]) => ({ min, max: min + room }));
 
@@ -33,4 +33,17 @@ it("puts the slider near a budget that it gave", () => {
 
 it("has one place when there is nothing to choose", () => {
   expect(stepOfBudget(7, { min: 7, max: 7 })).toBe(0);
+});
+
+it.each([
+  ["43210", 43_210],
+  ["200k", 200_000],
+  ["1.5 M", 1_500_000],
+  ["43,210", 43_210],
+  ["7", 512],
+  ["9m", 2_000_000],
+  ["", undefined],
+  ["many", undefined],
+])("takes %s as a budget of %s", (typed, budget) => {
+  expect(parseBudget(typed, { min: 512, max: 2_000_000 })).toBe(budget);
 });

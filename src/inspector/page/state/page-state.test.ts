@@ -33,6 +33,33 @@ describe("the state of the page", () => {
     expect(stateAfter({ type: "scrub", upTo: 4, messages: 9 }, { type: "grow", messages: 12 }).upTo).toBe(4);
   });
 
+  it.each(["as-sent", "fixed", "fill"] as const)("compares %s with another policy", (policy) => {
+    const chosen: PageAction = { type: "choose-policy", side: "a", policy };
+    const { a, b, compare } = stateAfter(chosen, { type: "compare" });
+    expect(compare).toBe("on");
+    expect(b.policy).not.toBe(a.policy);
+  });
+
+  it("filters by each field, and no longer when the same is asked again", () => {
+    const byTool: PageAction = { type: "filter", filter: { tool: "read" } };
+    const state = stateAfter(byTool, { type: "filter", filter: { kind: "tool output" } });
+    expect(state.list).toEqual({
+      earlier: "folded",
+      sort: "time",
+      filter: { tool: "read", kind: "tool output" },
+    });
+    expect(nextState(state, byTool).list.filter).toEqual({ kind: "tool output" });
+    expect(nextState(state, { type: "filter", filter: { tool: "" } }).list.filter).toEqual({
+      kind: "tool output",
+    });
+    expect(nextState(state, { type: "close" }).list.filter).toEqual({});
+    expect(stateAfter({ type: "filter", filter: { fate: "cleared" } }).list.earlier).toBe("open");
+    expect(stateAfter({ type: "open", key: "earlier" })).toMatchObject({
+      tab: "fills",
+      list: { earlier: "open" },
+    });
+  });
+
   it("closes one thing at a time", () => {
     const close: PageAction = { type: "close" };
     const open = stateAfter(
@@ -43,7 +70,7 @@ describe("the state of the page", () => {
     const first = nextState(open, close);
     expect(first).toMatchObject({ help: "closed", opened: "k", tab: "item", query: "x" });
     const second = nextState(first, close);
-    expect(second).toMatchObject({ tab: "totals", query: "x" });
+    expect(second).toMatchObject({ tab: "fills", query: "x" });
     expect(second.opened).toBeUndefined();
     expect(nextState(second, close).query).toBe("");
   });

@@ -8,7 +8,7 @@ import type {
   PolicyInfo,
   WindowOptions,
 } from "../../view/types.ts";
-import type { Side } from "./band-layout.ts";
+import { EARLIER_KEY, type ListChoice, type ListFilter, type Side } from "./band-layout.ts";
 
 /** The first state: the whole session as it was sent. */
 export function firstState(messages: number): PageState {
@@ -18,7 +18,8 @@ export function firstState(messages: number): PageState {
     compare: "off",
     upTo: messages,
     follows: true,
-    tab: "totals",
+    tab: "fills",
+    list: { earlier: "folded", sort: "time", filter: {} },
     query: "",
     help: "closed",
   };
@@ -42,15 +43,20 @@ export function nextState(state: PageState, action: PageAction): PageState {
     case "grow":
       return state.follows ? { ...state, upTo: action.messages } : state;
     case "compare":
-      return { ...state, compare: state.compare === "on" ? "off" : "on" };
+      return { ...state, b: otherPolicy(state), compare: state.compare === "on" ? "off" : "on" };
     case "point":
       return { ...state, active: action.key };
     case "open":
+      if (action.key === EARLIER_KEY) return { ...state, list: { ...state.list, earlier: "open" } };
       return { ...state, active: action.key, opened: action.key, tab: "item" };
     case "close":
       return close(state);
     case "show-tab":
       return { ...state, tab: action.tab };
+    case "list":
+      return { ...state, list: { ...state.list, ...action.list } };
+    case "filter":
+      return { ...state, list: filtered(state.list, action.filter) };
     case "search":
       return { ...state, query: action.query };
     case "help":
@@ -83,6 +89,7 @@ export interface PageState {
   /** The band whose text the panel shows. */
   readonly opened?: string;
   readonly tab: PanelTab;
+  readonly list: ListChoice;
   readonly query: string;
   readonly help: "open" | "closed";
 }
@@ -93,7 +100,7 @@ export interface PolicyChoice {
   readonly budgets: Readonly<Partial<Record<PolicyId, number>>>;
 }
 
-export type PanelTab = "totals" | "item" | "child" | "compaction" | "live";
+export type PanelTab = "fills" | "cost" | "lost" | "child" | "policies" | "item" | "live";
 
 export type PageAction =
   | { readonly type: "choose-policy"; readonly side: Side; readonly policy: PolicyId }
@@ -105,17 +112,36 @@ export type PageAction =
   | { readonly type: "open"; readonly key: string }
   | { readonly type: "close" }
   | { readonly type: "show-tab"; readonly tab: PanelTab }
+  | { readonly type: "list"; readonly list: Partial<ListChoice> }
+  | { readonly type: "filter"; readonly filter: ListFilter }
   | { readonly type: "search"; readonly query: string }
   | { readonly type: "help"; readonly help: "open" | "closed" };
+
+/** The second side as a comparison begins: never the same as the first, which would show nothing. */
+function otherPolicy({ a, b }: PageState): PolicyChoice {
+  if (b.policy !== a.policy) return b;
+  return { ...b, policy: a.policy === "as-sent" ? "fixed" : "as-sent" };
+}
+
+/** The list with these fields of its filter set; a field that is set to what it was, or to nothing, is taken out. */
+function filtered(list: ListChoice, fields: ListFilter): ListChoice {
+  const kept = Object.entries({ ...list.filter, ...fields }).filter(
+    ([name, value]) => value !== "" && !(name in fields && list.filter[name as keyof ListFilter] === value),
+  );
+  // What became of something is mostly asked of what is before the window.
+  const earlier = fields.fate !== undefined || fields.reason !== undefined ? "open" : list.earlier;
+  return { ...list, earlier, filter: Object.fromEntries(kept) };
+}
 
 /** Escape closes one thing at a time. */
 function close(state: PageState): PageState {
   if (state.help === "open") return { ...state, help: "closed" };
   if (state.opened !== undefined) {
     const { opened: _, ...rest } = state;
-    return { ...rest, tab: state.tab === "item" ? "totals" : state.tab };
+    return { ...rest, tab: state.tab === "item" ? "fills" : state.tab };
   }
-  return { ...state, query: "" };
+  if (state.query !== "") return { ...state, query: "" };
+  return { ...state, list: { ...state.list, filter: {} } };
 }
 
 function clampTo(value: number, messages: number): number {
@@ -143,6 +169,15 @@ export function budgetOfStep(step: number, { min, max }: Limits): number {
   return Math.min(max, Math.max(min, Math.round(exact / grain) * grain));
 }
 
+/** A budget as people type it, such as `43210`, `200k` or `1.5 M`, within its limits; undefined when it is none. */
+export function parseBudget(typed: string, { min, max }: Limits): number | undefined {
+  const [, digits = "", unit = ""] = /^\s*([\d.,_]+)\s*([km]?)\s*$/i.exec(typed) ?? [];
+  const value = Number(digits.replace(/[,_]/g, "") || Number.NaN) * (UNITS[unit.toLowerCase()] ?? 1);
+  return Number.isFinite(value) ? Math.min(max, Math.max(min, Math.round(value))) : undefined;
+}
+
+const UNITS: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
+
 type Limits = Pick<PolicyBudget, "min" | "max">;
 
 /** Loads the session: from the data block of a single-file page, or from the server that served the page. */
@@ -163,11 +198,13 @@ export interface LoadProgress {
   readonly totalMessages: number;
 }
 
-/** Fetches the session in pages. The address holds a one-time token, which is removed from it at once. */
+/** Fetches the session in pages. The address holds a one-time token, which is removed from it at once; loaded again, the tab still has the one it was given. */
 async function fetchSession(onProgress: (progress: LoadProgress) => void): Promise<LoadedSession> {
   const headers = { authorization: `Bearer ${await exchangeToken()}` };
   const get = async <Answer>(path: string): Promise<Answer> => {
     const response = await fetch(path, { headers });
+    if (response.status === 401) sessionStorage.removeItem(TOKEN_ITEM);
+    if (response.status === 401) throw new Error(`The server of this address is another by now. ${AGAIN}`);
     if (!response.ok) throw new Error(`The server answered ${response.status} to ${path}.`);
     return (await response.json()) as Answer;
   };
@@ -188,7 +225,11 @@ const PAGE_MESSAGES = 200;
 
 async function exchangeToken(): Promise<string> {
   const oneTimeToken = new URLSearchParams(location.hash.slice(1)).get("t");
-  if (oneTimeToken === null) throw new Error(`This address has no token. ${AGAIN}`);
+  if (oneTimeToken === null) {
+    const kept = sessionStorage.getItem(TOKEN_ITEM);
+    if (kept === null) throw new Error(`This address has no token. ${AGAIN}`);
+    return kept;
+  }
   history.replaceState(null, "", location.pathname);
   const response = await fetch("/api/token", {
     method: "POST",
@@ -197,8 +238,12 @@ async function exchangeToken(): Promise<string> {
   });
   if (!response.ok) throw new Error(`This address was used before, or its server is gone. ${AGAIN}`);
   const { token } = (await response.json()) as { readonly token: string };
+  sessionStorage.setItem(TOKEN_ITEM, token);
   return token;
 }
+
+/** Kept for this tab, so that it can be loaded again; good for nothing once the server has ended. */
+const TOKEN_ITEM = "carryover-token";
 
 const AGAIN =
   "Every address works once. Press Enter in the terminal for another, or run carryover inspect --open again.";

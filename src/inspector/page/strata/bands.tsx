@@ -1,20 +1,26 @@
 import type { ComponentClass, RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Fate, InsertedRow, ItemRow, MessageRow } from "../../view/types.ts";
+import type { InsertedRow, ItemRow, KindTokens, MessageRow } from "../../view/types.ts";
+import { KINDS, kindOf } from "../../view/window-over-time.ts";
 import { type Band, type BandLayout, type Side, type StrataLine, sentShare } from "../state/band-layout.ts";
-import { count, FATES, FateBadge, itemLabel, type LabelSource, memo, roleWord } from "../words/words.tsx";
+import { kindClass } from "../window/window-head.tsx";
+import {
+  count,
+  FateBadge,
+  itemLabel,
+  type LabelSource,
+  memo,
+  plural,
+  roleWord,
+  short,
+} from "../words/words.tsx";
 
 /** One band: who said it, what it is, how much of it is sent, and its tokens. */
 export const BandRow: ComponentClass<BandRowProps> = memo(function BandRow(props) {
-  const { band, isActive, isMatch, place, total, source, compare } = props;
+  const { band, isActive, isMatch, place, total, source, compare, mostTokens } = props;
   if (band.type === "line") return <Line band={band} lines={band.lines} />;
   const isFirst = band.type !== "item" || band.isFirst;
-  const names = [
-    isFirst && "first",
-    isActive && "active",
-    isMatch && "match",
-    band.heightPx >= TALL_PX && "tall",
-  ];
+  const names = [isFirst && "first", isActive && "active", isMatch && "match"];
   return (
     <div
       id={bandElementId(place)}
@@ -27,7 +33,7 @@ export const BandRow: ComponentClass<BandRowProps> = memo(function BandRow(props
       aria-posinset={place + 1}
       style={{ top: `${band.topPx}px`, height: `${band.heightPx}px` }}
     >
-      <BandCells band={band} source={source} compare={compare} />
+      <BandCells band={band} source={source} compare={compare} mostTokens={mostTokens} />
     </div>
   );
 });
@@ -44,9 +50,6 @@ interface BandRowProps extends BandCellsProps {
   readonly place: number;
   readonly total: number;
 }
-
-/** From this height on a label has room for a second line. */
-const TALL_PX = 42;
 
 function Line({ band, lines }: { readonly band: Band; readonly lines: readonly StrataLine[] }): VNode {
   return (
@@ -67,7 +70,7 @@ const LINE_TEXTS: Readonly<Record<StrataLine, string>> = {
 };
 
 /** The cells of a band; what colour and position show is also there as text for screen readers. */
-function BandCells({ band, source, compare }: BandCellsProps): VNode | null {
+function BandCells({ band, source, compare, mostTokens }: BandCellsProps): VNode | null {
   switch (band.type) {
     case "item": {
       const { what, detail } = itemLabel(source, band.row, band.item);
@@ -78,12 +81,12 @@ function BandCells({ band, source, compare }: BandCellsProps): VNode | null {
           <span class="what">
             <b>{what}</b> {detail}
           </span>
-          <Track item={band.item} />
+          <Track item={band.item} mostTokens={mostTokens} />
           <Size item={band.item} />
           {compare === "on" && band.itemB && (
             <>
               <FateBadge fate={band.itemB.fate} />
-              <Track item={band.itemB} />
+              <Track item={band.itemB} mostTokens={mostTokens} />
               <Size item={band.itemB} />
             </>
           )}
@@ -98,8 +101,14 @@ function BandCells({ band, source, compare }: BandCellsProps): VNode | null {
           <span class="what">nothing that takes room</span>
         </>
       );
+    case "folded":
+      return (
+        <span class="what">
+          ▸ {plural(band.messages, "earlier message")}, {short(band.chars)} characters, {band.fate}
+        </span>
+      );
     case "inserted":
-      return <Inserted inserted={band.inserted} side={band.side} />;
+      return <Inserted inserted={band.inserted} side={band.side} mostTokens={mostTokens} />;
     case "line":
       return null;
   }
@@ -109,6 +118,8 @@ interface BandCellsProps {
   readonly band: Band;
   readonly source: LabelSource;
   readonly compare: "on" | "off";
+  /** The tokens that the longest bar stands for. */
+  readonly mostTokens: number;
 }
 
 function Who({ row, isFirst }: { readonly row: MessageRow; readonly isFirst: boolean }): VNode {
@@ -128,13 +139,18 @@ function Who({ row, isFirst }: { readonly row: MessageRow; readonly isFirst: boo
   );
 }
 
-function Track({ item }: { readonly item: ItemRow }): VNode {
+/** Its colour is the kind, its length the tokens, its texture what became of it. */
+function Track({ item, mostTokens }: { readonly item: ItemRow; readonly mostTokens: number }): VNode {
   return (
-    <span class={`track ${item.fate}`}>
+    <span class={`track ${kindClass(kindOf(item))} ${item.fate}`} style={lengthOf(item.tokens, mostTokens)}>
       <span class="sent" style={{ width: `${100 * sentShare(item)}%` }} />
       <span class="unseen"> {item.fate} </span>
     </span>
   );
+}
+
+function lengthOf(tokens: number, mostTokens: number): { readonly width: string } {
+  return { width: `max(3px, ${(100 * tokens) / mostTokens}%)` };
 }
 
 function Size({ item }: { readonly item: ItemRow }): VNode {
@@ -152,7 +168,7 @@ function Size({ item }: { readonly item: ItemRow }): VNode {
   );
 }
 
-function Inserted({ inserted, side }: { readonly inserted: InsertedRow; readonly side: Side }): VNode {
+function Inserted({ inserted, side, mostTokens }: InsertedProps): VNode {
   return (
     <>
       <span class="who">new</span>
@@ -170,8 +186,8 @@ function Inserted({ inserted, side }: { readonly inserted: InsertedRow; readonly
           <span />
         </>
       )}
-      <span class="track">
-        <span class="sent inserted" />
+      <span class="track kind-summary" style={lengthOf(inserted.tokens, mostTokens)}>
+        <span class="sent" />
       </span>
       <span class="size">
         +{count(inserted.tokens)}
@@ -179,6 +195,11 @@ function Inserted({ inserted, side }: { readonly inserted: InsertedRow; readonly
       </span>
     </>
   );
+}
+
+interface InsertedProps extends Pick<BandCellsProps, "mostTokens"> {
+  readonly inserted: InsertedRow;
+  readonly side: Side;
 }
 
 const EXCERPT_CHARS = 160;
@@ -243,7 +264,7 @@ function paint(canvas: HTMLCanvasElement, layout: BandLayout, matches: ReadonlyS
   });
   for (const [y, row] of rows.entries()) {
     if (row === undefined) continue;
-    context.fillStyle = colors.get(row.color) ?? "";
+    context.fillStyle = colors.get(kindClass(row.kind)) ?? "";
     context.globalAlpha = 0.25;
     context.fillRect(0, y, barWidth, 1);
     context.globalAlpha = 1;
@@ -257,7 +278,7 @@ function paint(canvas: HTMLCanvasElement, layout: BandLayout, matches: ReadonlyS
 
 /** The stylesheet's colours, resolved for a canvas. */
 function colorsOf(canvas: HTMLCanvasElement): ReadonlyMap<string, string> {
-  const names = [...FATES.map(({ fate }) => fate), "inserted", "match", "ink"];
+  const names = [...KINDS.map(kindClass), "match", "ink"];
   const colors = new Map<string, string>();
   for (const name of names) {
     canvas.style.color = `var(--${name})`;
@@ -279,7 +300,7 @@ function useThemeName(): string {
   return name;
 }
 
-/** The bands reduced to a number of pixel rows; each row has the colour of what takes most of it. */
+/** The bands reduced to a number of pixel rows; each row has the kind of what takes most of it. */
 export function minimapRows(layout: BandLayout, { rowCount, matches }: MinimapOptions): MinimapRows {
   const rows: (MinimapRow | undefined)[] = new Array<undefined>(rowCount).fill(undefined);
   const lines = new Set<number>();
@@ -295,7 +316,7 @@ export function minimapRows(layout: BandLayout, { rowCount, matches }: MinimapOp
     const first = Math.floor(band.topPx * scale);
     if (band.type === "line") lines.add(first);
     if (matches.size > 0 && matches.has(band.key)) matched.add(first);
-    if (band.type === "line" || band.type === "empty") continue;
+    if (band.type !== "item" && band.type !== "inserted") continue;
     const end = Math.floor((band.topPx + band.heightPx) * scale);
     if (first !== tallyRow) {
       take();
@@ -327,7 +348,7 @@ interface MinimapRows {
 }
 
 interface MinimapRow {
-  readonly color: Fate | "inserted";
+  readonly kind: keyof KindTokens;
   /** How much of it is sent, from 0 to 1. */
   readonly share: number;
 }
@@ -342,28 +363,28 @@ interface RowTally {
 
 /** Collects the bands of one pixel row. A band without tokens counts as one token, so that it is drawn. */
 function createRowTally(): RowTally {
-  const tokensByColor = new Map<MinimapRow["color"], number>();
+  const tokensByKind = new Map<MinimapRow["kind"], number>();
   let tokens = 0;
   let keptTokens = 0;
   return {
     add(band) {
       const isItem = band.type === "item";
-      const color = isItem ? band.item.fate : "inserted";
+      const kind = isItem ? kindOf(band.item) : "summary";
       const size = Math.max(1, isItem ? band.item.tokens : band.inserted.tokens);
-      tokensByColor.set(color, (tokensByColor.get(color) ?? 0) + size);
+      tokensByKind.set(kind, (tokensByKind.get(kind) ?? 0) + size);
       tokens += size;
       keptTokens += isItem ? size * sentShare(band.item) : size;
     },
     take() {
       if (tokens === 0) return undefined;
-      let color: MinimapRow["color"] = "kept";
+      let kind: MinimapRow["kind"] = "other";
       let most = -1;
-      for (const [each, sum] of tokensByColor) if (sum > most) [color, most] = [each, sum];
+      for (const [each, sum] of tokensByKind) if (sum > most) [kind, most] = [each, sum];
       const share = keptTokens / tokens;
-      tokensByColor.clear();
+      tokensByKind.clear();
       tokens = 0;
       keptTokens = 0;
-      return { color, share };
+      return { kind, share };
     },
   };
 }

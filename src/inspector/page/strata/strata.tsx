@@ -1,9 +1,18 @@
 import { type ComponentClass, Fragment, type RefObject, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ItemRow } from "../../view/types.ts";
-import { type Band, type BandLayout, bandAfterKeyPress, bandsBetween } from "../state/band-layout.ts";
+import type { InspectedSession, ItemRow, WindowView } from "../../view/types.ts";
+import { KINDS } from "../../view/window-over-time.ts";
+import {
+  type Band,
+  type BandLayout,
+  bandAfterKeyPress,
+  bandsBetween,
+  type ListChoice,
+  type ListFilter,
+} from "../state/band-layout.ts";
 import type { PageAction } from "../state/page-state.ts";
-import { count, FateBadge, type LabelSource, memo, moment, short } from "../words/words.tsx";
+import { KIND_WORDS } from "../window/window-head.tsx";
+import { count, FateBadge, inProject, type LabelSource, memo, moment, short } from "../words/words.tsx";
 import { BandRow, bandElementId, Minimap } from "./bands.tsx";
 
 /** The session as a list of bands, oldest on top, one an item. Only the visible bands are in the document. */
@@ -86,14 +95,92 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
               place={first + at}
               total={layout.optionCount}
               compare={compare}
+              mostTokens={layout.mostTokens}
             />
           ))}
         </div>
+        {layout.bands.length === 0 && <p class="none">Nothing of this is in the messages.</p>}
       </div>
       {shown && <HoverCard band={shown} topPx={topPx} heightPx={heightPx} compare={compare} />}
     </div>
   );
 });
+
+/** What of the list is shown: its order, and filters by kind, tool and file; what a table filtered can be taken back here. */
+export const ListTools: ComponentClass<ListToolsProps> = memo(function ListTools(props) {
+  const { view, session, list, dispatch } = props;
+  const { earlier, sort, filter } = list;
+  const select = (by: "kind" | "tool" | "file", options: readonly (readonly [string, string])[]): VNode => (
+    <select
+      id={`filter-${by}`}
+      aria-label={`Only this ${by}`}
+      value={filter[by] ?? ""}
+      onChange={({ currentTarget }) => dispatch({ type: "filter", filter: { [by]: currentTarget.value } })}
+    >
+      <option value="">all {by}s</option>
+      {options.map(([value, words]) => (
+        <option key={value} value={value}>
+          {words}
+        </option>
+      ))}
+    </select>
+  );
+  const isFiltered = Object.keys(filter).length > 0;
+  return (
+    <div class="list-tools">
+      <select
+        id="sort"
+        aria-label="Order of the list"
+        value={sort}
+        onChange={({ currentTarget }) =>
+          dispatch({ type: "list", list: { sort: currentTarget.value === "size" ? "size" : "time" } })
+        }
+      >
+        <option value="time">oldest first</option>
+        <option value="size">largest first</option>
+      </select>
+      {select(
+        "kind",
+        KINDS.map((kind) => [kind, KIND_WORDS[kind]]),
+      )}
+      {select(
+        "tool",
+        view.byTool.map(({ name }) => [name, name]),
+      )}
+      {select(
+        "file",
+        view.byFile.slice(0, MAX_FILES).map(({ name }) => [name, inProject(name, session)]),
+      )}
+      {earlier === "open" && (
+        <button type="button" onClick={() => dispatch({ type: "list", list: { earlier: "folded" } })}>
+          Fold earlier
+        </button>
+      )}
+      {isFiltered && (
+        <button
+          type="button"
+          id="clear-filter"
+          onClick={() => dispatch({ type: "list", list: { filter: {} } })}
+        >
+          {filterWords(filter)} ✕<span class="unseen"> show everything</span>
+        </button>
+      )}
+    </div>
+  );
+});
+
+const MAX_FILES = 200;
+
+function filterWords({ fate, reason }: ListFilter): string {
+  return fate ?? (reason === undefined ? "filtered" : "left out for one reason");
+}
+
+interface ListToolsProps {
+  readonly view: WindowView;
+  readonly session: InspectedSession;
+  readonly list: ListChoice;
+  readonly dispatch: (action: PageAction) => void;
+}
 
 interface StrataProps {
   readonly layout: BandLayout;
@@ -200,7 +287,7 @@ function useStuckToEnd(scroller: Scroller, layout: BandLayout, sticks: boolean):
 
 /** Explains a band: reason, stage, saving, handle. */
 function HoverCard({ band, topPx, heightPx, compare }: HoverCardProps): VNode | null {
-  if (band.type === "line" || band.type === "empty") return null;
+  if (band.type !== "item" && band.type !== "inserted") return null;
   const bandPx = HEAD_PX + band.topPx - topPx;
   const belowPx = bandPx + Math.min(band.heightPx, CARD_BELOW_PX) + 2;
   const style =

@@ -1,9 +1,10 @@
 import { Component, type ComponentClass, type FunctionComponent, type VNode } from "preact";
-import { oneLine } from "../../../text/display.ts";
+import { useState } from "preact/hooks";
 import { safeJson } from "../../../text/json.ts";
+import { oneLine } from "../../../text/truncate.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
-import type { Fate, InspectedSession, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
+import type { Fate, InspectedSession, ItemRow, MessageRow, TextRange, WindowView } from "../../view/types.ts";
 
 /** A whole number with thousands separators: `12,345`. */
 export function count(value: number): string {
@@ -267,3 +268,100 @@ export function memo<Properties extends object>(
     }
   };
 }
+
+/** A text with some of it marked; of a very long one only a part, and more on demand. */
+export function LongText({ text, label, ranges = [], mark = "cut" }: LongTextProps): VNode {
+  const [zoom, setZoom] = useState({ of: text, times: 1 });
+  const times = zoom.of === text ? zoom.times : 1;
+  const { pieces, hiddenChars } = textPieces(text, {
+    ranges,
+    maxChars: MAX_CHARS * times,
+    // Every marked range must be visible, so the text between is shortened first.
+    pieceChars: ranges.length === 0 ? Number.POSITIVE_INFINITY : PIECE_CHARS * times,
+  });
+  return (
+    <div class="text">
+      <section class="pane" aria-label={label} ref={makeFocusable}>
+        <pre>
+          {pieces.map(({ text: shown, isMarked, start, skippedChars }) => (
+            <span key={start}>
+              {isMarked ? mark === "cut" ? <del>{shown}</del> : <ins>{shown}</ins> : shown}
+              {skippedChars !== undefined && (
+                <span class={`skip ${isMarked ? mark : ""}`}>
+                  {" "}
+                  ⋯ {count(skippedChars)} chars not shown here ⋯{" "}
+                </span>
+              )}
+            </span>
+          ))}
+          {text === "" && <span class="dim">nothing</span>}
+        </pre>
+      </section>
+      {hiddenChars > 0 && (
+        <button type="button" class="more" onClick={() => setZoom({ of: text, times: times * 4 })}>
+          Show more: {count(hiddenChars)} of {count(text.length)} chars are not shown
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface LongTextProps {
+  readonly text: string;
+  readonly label: string;
+  readonly ranges?: readonly TextRange[];
+  readonly mark?: "cut" | "added";
+}
+
+const MAX_CHARS = 16_000;
+const PIECE_CHARS = 2_400;
+
+/** A long text as pieces of limited length, up to a total; every marked range is among them. */
+export function textPieces(text: string, { ranges, maxChars, pieceChars }: PieceOptions): TextPieces {
+  const pieces: TextPiece[] = [];
+  let shownChars = 0;
+  let place = 0;
+  const add = (start: number, end: number, isMarked: boolean): void => {
+    if (end <= start) return;
+    place = end;
+    if (shownChars >= maxChars) return;
+    const kept = Math.min(end - start, pieceChars, Math.max(MIN_PIECE_CHARS, maxChars - shownChars));
+    shownChars += kept;
+    if (kept === end - start) pieces.push({ text: text.slice(start, end), isMarked, start });
+    else {
+      const headEnd = start + Math.ceil((kept * 3) / 4);
+      const tailStart = end - Math.floor(kept / 4);
+      pieces.push({ text: text.slice(start, headEnd), isMarked, start, skippedChars: tailStart - headEnd });
+      pieces.push({ text: text.slice(tailStart, end), isMarked, start: tailStart });
+    }
+  };
+  for (const { start, end } of ranges) {
+    add(place, Math.min(start, text.length), false);
+    add(Math.max(place, start), Math.min(end, text.length), true);
+  }
+  add(place, text.length, false);
+  return { pieces, hiddenChars: text.length - shownChars };
+}
+
+interface PieceOptions {
+  /** In order, not overlapping. */
+  readonly ranges: readonly TextRange[];
+  /** About how much is shown of everything, and of one piece. */
+  readonly maxChars: number;
+  readonly pieceChars: number;
+}
+
+interface TextPieces {
+  readonly pieces: readonly TextPiece[];
+  readonly hiddenChars: number;
+}
+
+interface TextPiece {
+  readonly text: string;
+  readonly isMarked: boolean;
+  readonly start: number;
+  /** How much of the same piece is not shown behind this. */
+  readonly skippedChars?: number;
+}
+
+const MIN_PIECE_CHARS = 80;

@@ -5,13 +5,13 @@ import { pluginJournal } from "../../../plugin/stores/journal.ts";
 import { fingerprintOfFiles } from "../../../plugin/stores/open-stores.ts";
 import { isHeld, type PluginStores } from "../../../plugin/stores/plugin-stores.ts";
 import { asNumber, asObject, asString, groupBy, jsonOrText, type UnknownObject } from "../../../text/json.ts";
-import type { FollowedSession } from "./followed-session.ts";
+import type { FollowedSession, StoredFile } from "./followed-session.ts";
 
 /**
- * Polls what OpenCode and the plugin write, and hands every change to the session, until the signal aborts. Reads only
+ * Polls what an agent and the plugin write, and hands every change to the session, until the signal aborts. Reads only
  * what has changed and writes nothing.
  */
-export async function followOpenCode(session: FollowedSession, options: FollowOptions): Promise<void> {
+export async function followAgent(session: FollowedSession, options: FollowOptions): Promise<void> {
   const { signal } = options;
   const { poll, intervalMs } = createPoller(session, options);
   await poll();
@@ -28,8 +28,12 @@ interface FollowOptions {
   readonly stores: PluginStores;
   readonly rootSessionId: string;
   readonly reader: SessionReader;
-  /** The files whose change says that OpenCode stored something. */
-  readonly databaseFiles: readonly string[];
+  /** The files whose change says that the agent stored something. */
+  readonly files: readonly string[];
+  /** False where the plugin lives for a moment at a time, so that none is ever found running. @default true */
+  readonly isResident?: boolean;
+  /** What keeps the session. @default OpenCode */
+  readonly agent?: string;
   readonly signal: AbortSignal;
   /** Called once, after the first poll. */
   readonly onFirstRead: () => void;
@@ -47,9 +51,9 @@ function createPoller(
   session: FollowedSession,
   options: FollowOptions,
 ): { readonly intervalMs: number; poll(): Promise<void> } {
-  const { stores, rootSessionId, reader, databaseFiles } = options;
+  const { stores, rootSessionId, reader, files, isResident = true, agent = "OpenCode" } = options;
   const plugin = stores.follow(rootSessionId);
-  let isAnyRunning = false;
+  let isAnyRunning = !isResident;
   let runningCheckedAtMs = Number.NEGATIVE_INFINITY;
   let databaseFingerprint = "never read";
   let isReadDue = true;
@@ -80,7 +84,7 @@ function createPoller(
       pauseMs = MIN_PAUSE_MS;
     }
     if (performance.now() < readAtMs + Math.max(pauseMs, readTookMs * 2)) return false;
-    const fingerprint = await fingerprintOfFiles(databaseFiles);
+    const fingerprint = await fingerprintOfFiles(files);
     if (fingerprint === databaseFingerprint && !isReadDue) return false;
     databaseFingerprint = fingerprint;
     isReadDue = false;
@@ -88,7 +92,7 @@ function createPoller(
     let isChanged = false;
     try {
       const stored = await reader.read();
-      problems.messages = stored === undefined ? [`OpenCode has no session ${rootSessionId} any more`] : [];
+      problems.messages = stored === undefined ? [`${agent} has no session ${rootSessionId} any more`] : [];
       isChanged = stored !== undefined && session.updateMessages(stored);
     } catch (error) {
       problems.messages = [`the messages cannot be read: ${(error as Error).message}`];
@@ -101,7 +105,7 @@ function createPoller(
   }
 
   async function pollRunning(): Promise<void> {
-    if (performance.now() - runningCheckedAtMs < RUNNING_CHECK_MS) return;
+    if (!isResident || performance.now() - runningCheckedAtMs < RUNNING_CHECK_MS) return;
     runningCheckedAtMs = performance.now();
     // A store that does not answer leaves the last answer as it is.
     const running = await runningPlugins(stores.control);
@@ -122,16 +126,17 @@ function createPoller(
   };
 }
 
-/** Reads a session from OpenCode's database; each read queries only what changed since the one before. */
-interface SessionReader {
-  /** The session as it is now; undefined when the database does not have it. Throws when the query fails. */
-  read(): Promise<SessionExport | undefined>;
+/** Reads a session as its agent keeps it. */
+export interface SessionReader<Stored = SessionExport | StoredFile> {
+  /** The session as it is now; undefined when the agent does not have it. Throws when it cannot be asked. */
+  read(): Promise<Stored | undefined>;
 }
 
 /** Runs a query and gives its rows, as `opencode db --format json` does. */
 type QueryDatabase = (sql: string) => Promise<readonly unknown[]>;
 
-export function createSessionReader(sessionId: string, query: QueryDatabase): SessionReader {
+/** Reads a session from OpenCode's database; each read queries only what changed since the one before. */
+export function createSessionReader(sessionId: string, query: QueryDatabase): SessionReader<SessionExport> {
   // The id becomes part of the query.
   if (!/^[\w-]+$/.test(sessionId)) throw new Error(`${sessionId} is no id of a session`);
   let messages = new Map<string, Row>();

@@ -29,7 +29,7 @@ import { type FollowedFork, liveEntry, liveFork } from "./live-entry.ts";
 export interface FollowedSession extends SessionSource {
   readonly live: LiveSource;
   /** The session as it is stored now. True when anything has changed. */
-  updateMessages(stored: SessionExport): boolean;
+  updateMessages(stored: SessionExport | StoredFile): boolean;
   /** The whole journal and the forks as they are now. True when anything has changed. */
   updateJournal(entries: readonly PluginEntry[], forks: readonly FollowedFork[]): boolean;
   updateActivity(activity: LiveActivity): void;
@@ -37,11 +37,18 @@ export interface FollowedSession extends SessionSource {
   updateProblems(problems: readonly string[]): void;
 }
 
-export function createFollowedSession({ sessionId, secrets, windowTokens }: FollowOptions): FollowedSession {
+/** A session that its agent keeps in a file. */
+export interface StoredFile {
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly transcript: Transcript;
+}
+
+export function createFollowedSession(options: FollowOptions): FollowedSession {
+  const { sessionId, secrets, windowTokens, format = "opencode", agent = "OpenCode" } = options;
   const listeners = new Set<(event: LiveEvent) => void>();
   const messages = createShownMessages(secrets);
   const redact = secrets === "redacted" ? createRedactor().text : (text: string): string => text;
-  let stored: SessionExport = { info: { id: sessionId }, messages: [] };
+  let stored: Pick<StoredFile, "info"> = { info: { id: sessionId } };
   let batches: readonly EditBatch[] = [];
   let journal: readonly PluginEntry[] = [];
   let entries: readonly LiveEntry[] = [];
@@ -54,8 +61,8 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
     const { title, directory } = stored.info;
     const { transcript: _, ...rest } = createInspectedSession(
       {
-        name: `OpenCode ${sessionId}`,
-        format: "opencode",
+        name: `${agent} ${sessionId}`,
+        format,
         sessionId,
         transcript: [],
         problems,
@@ -99,7 +106,9 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
     updateMessages(now) {
       stored = now;
       const before = messages.revision();
-      const isChanged = messages.update(opencode.decode(withoutShown(now.messages)));
+      const isChanged = messages.update(
+        "transcript" in now ? now.transcript : opencode.decode(withoutShown(now.messages)),
+      );
       if (isChanged) for (const event of messages.changesSince(before)) send(event);
       return sendHeadIfChanged() || isChanged;
     },
@@ -138,6 +147,9 @@ interface FollowOptions {
   readonly sessionId: string;
   readonly secrets: SecretsChoice;
   readonly windowTokens?: number;
+  /** The agent and the format of its sessions. @default OpenCode */
+  readonly agent?: string;
+  readonly format?: SessionHead["format"];
 }
 
 /** Entries split over several events, so that no line of the stream grows without bound. */

@@ -84,6 +84,9 @@ const SENTENCES: Readonly<Record<string, (value: UnknownObject) => string>> = {
   "prefix-miss": ({ readTokens, parentTokens }) =>
     `a fork read ${readTokens} of its parent's ${parentTokens} tokens from the cache`,
   "fork-context-lost": ({ reason }) => `a fork runs without what it inherited: ${reason}`,
+  shadow: ({ chars, path, handle }) =>
+    `a shadow of a compaction was kept, ${chars} characters: ${path ?? handle}`,
+  "put-back": ({ chars }) => `${chars} characters were put back after a compaction`,
   "compaction-assist": ({ chars }) => `${chars} characters of facts went into a compaction`,
 };
 

@@ -70,7 +70,9 @@ function isSame(stored: UnknownObject, item: UnknownObject): boolean {
   return stored.id === item.id && stored.type !== "reasoning";
 }
 
+/** The text of a message, which a request may give as a string or in parts. */
 function textOf({ content }: UnknownObject): string {
+  if (typeof content === "string") return content;
   return asArray(content)
     .map((part) => asString(asObject(part).text) ?? "")
     .join("");

@@ -1,0 +1,369 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { isMainThread } from "node:worker_threads";
+import { Command, Option } from "commander";
+import {
+  CAUSE_NAMES,
+  causesByCost,
+  costRows,
+  describeBreak,
+  formatUSD,
+  priceSources,
+  rewritingLine,
+} from "../cost/describe-cost.ts";
+import {
+  type CacheBreak,
+  dearest,
+  type ExplainedRequest,
+  explainCost,
+  type SessionCost,
+} from "../cost/explain-cost.ts";
+import { MODEL_PRICES, type ModelPrice, readPrices } from "../cost/prices.ts";
+import { readRequests } from "../cost/read-requests.ts";
+import { replayCost } from "../eval/measures/measure-cost.ts";
+import { errorMessage } from "../text/truncate.ts";
+import { findTranscriptFiles } from "./files/find-files.ts";
+import { type InputFile, readInput, sessionLabel } from "./files/read-input.ts";
+import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";
+import { sortDescending, sumOf } from "./inspect/profile-session.ts";
+import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
+import { CliError, interrupted, parseCount, withInterrupt } from "./terminal/cli-error.ts";
+import {
+  type Colors,
+  colorsFor,
+  formatCount,
+  formatNumber,
+  formatPercent,
+  printJson,
+  renderSection,
+  terminalPath,
+  wrapped,
+} from "./terminal/output.ts";
+
+/** `carryover cost`: what a session or a folder of them cost, and what broke the provider's cache. */
+export function costCommand(): Command {
+  return new Command("cost")
+    .description(
+      "say what a session cost, how much of that was rewriting, and what broke the provider's cache",
+    )
+    .argument("[session]", `${SESSION_ARGUMENT}, or a folder of sessions; the newest session without it`)
+    .option("--json", "print for a program to read")
+    .option("--top <n>", "how many breaks and sessions are listed", parseCount, 5)
+    .option("--prices <file>", "a JSON file with prices, which count before the ones that are built in")
+    .option("--jobs <n>", "threads, for a folder", parseCount, availableParallelism())
+    .addOption(new Option("--worker").hideHelp())
+    .addHelpText("after", EXAMPLES)
+    .action(runCost);
+}
+
+const EXAMPLES = `
+Examples:
+  carryover cost
+  carryover cost ~/.claude/projects/my-project/0240bd7a.jsonl
+  carryover cost ~/.claude/projects --top 10
+  carryover cost session.jsonl --prices prices.json
+  carryover cost --json | jq '.breaks[] | {cause, costUSD}'
+
+A row of prices, in dollars for a million tokens: { "model": "my-model", "input": 1, "output": 5,
+"cacheRead": 0.1, "cacheWrite": 1.25, "readOn": "2026-11-16", "source": "my contract" }; "model" is a
+regular expression. Nothing is written.`;
+
+interface CostFlags {
+  readonly json?: true;
+  readonly top: number;
+  readonly prices?: string;
+  readonly jobs: number;
+  readonly worker?: true;
+}
+
+async function runCost(named: string | undefined, flags: CostFlags): Promise<void> {
+  const prices = flags.prices === undefined ? undefined : await readPriceFile(flags.prices);
+  if (flags.worker && !isMainThread) return serveThread((path) => fileCost(path, prices));
+  const path = named === undefined ? undefined : await sessionPath(named);
+  if (path !== undefined && path !== "-" && (await isFolder(path)))
+    return printFolder(path, { flags, prices });
+  const { file, found } = await openSession(path);
+  const cost = explainCost(readRequests(file), prices && { prices });
+  const subAgents = await subAgentCosts(file.name, prices);
+  if (cost.totals.requests === 0)
+    throw new CliError(`${file.name} does not record what its requests used`, [
+      "Claude Code, Codex, OpenCode, pi and Gemini CLI record it.",
+    ]);
+  const pruning = await pruningShare(file);
+  if (flags.json) {
+    const { name, format, sessionId, title } = file;
+    printJson({ file: name, format, sessionId, title, ...cost, subAgents, pruning });
+    return;
+  }
+  const colors = colorsFor(process.stdout);
+  const report = sessionReport({ cost, subAgents, pruning, prices, top: flags.top, colors });
+  const head = [
+    ...(found === undefined ? [] : [colors.dim(found)]),
+    colors.bold(sessionLabel(file, file.name)),
+  ];
+  process.stdout.write(`${wrapped([...head, ...report].join("\n"), process.stdout)}\n`);
+}
+
+/** Prices of a user, before our own. */
+async function readPriceFile(path: string): Promise<readonly ModelPrice[]> {
+  const text = await readFile(path, "utf8").catch((error: Error) => {
+    throw new CliError(`Cannot read ${path}: ${error.message}`, [], { cause: error });
+  });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new CliError(`${path} is no JSON: ${errorMessage(error)}`, [], { cause: error });
+  }
+  return [...readPrices(value), ...MODEL_PRICES];
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+/** What one file cost; its requests are those of a session, or of a sub-agent. */
+type FileCost =
+  | { readonly status: "read"; readonly path: string; readonly cost: SessionCost }
+  | { readonly status: "skipped"; readonly path: string; readonly reason: string };
+
+async function fileCost(path: string, prices: readonly ModelPrice[] | undefined): Promise<FileCost> {
+  try {
+    return {
+      status: "read",
+      path,
+      cost: explainCost(readRequests(await readInput(path)), prices && { prices }),
+    };
+  } catch (error) {
+    return { status: "skipped", path, reason: errorMessage(error) };
+  }
+}
+
+/** Claude Code keeps the sessions of sub-agents in a folder beside the session. */
+async function subAgentCosts(path: string, prices: readonly ModelPrice[] | undefined) {
+  const folder = join(path.replace(/\.jsonl(?:\.gz|\.zst)?$/, ""), "subagents");
+  const names = await readdir(folder).catch(() => []);
+  const costs = await Promise.all(
+    names.filter((name) => name.endsWith(".jsonl")).map((name) => fileCost(join(folder, name), prices)),
+  );
+  return costs.flatMap((each) =>
+    each.status === "read" ? [{ path: each.path, totals: each.cost.totals }] : [],
+  );
+}
+
+/**
+ * What our pruning would have cost on the same steps, as a share of sending everything: by a replay of the recorded
+ * texts, so only of a session that was never compacted, which sent everything itself.
+ */
+async function pruningShare({ transcript }: InputFile) {
+  if (transcript.some(({ parts }) => parts.some(({ type }) => type === "compaction"))) return undefined;
+  const [whole, pruned] = await replayCost({ transcript }, ["append-only", "session"]);
+  if (whole === undefined || pruned === undefined) return undefined;
+  return { steps: whole.steps, shareOfCost: pruned.costChars / whole.costChars };
+}
+
+interface SessionReport {
+  readonly cost: SessionCost;
+  readonly subAgents: Awaited<ReturnType<typeof subAgentCosts>>;
+  readonly pruning: Awaited<ReturnType<typeof pruningShare>>;
+  readonly prices: readonly ModelPrice[] | undefined;
+  readonly top: number;
+  readonly colors: Colors;
+}
+
+function sessionReport({ cost, subAgents, pruning, prices, top, colors }: SessionReport): readonly string[] {
+  const { totals, breaks, rewriting, requests } = cost;
+  const models = [...new Set(requests.flatMap(({ model }) => model?.id ?? []))];
+  const agentsUSD = sumOf(subAgents, ({ totals }) => totals.costUSD);
+  return [
+    `${colors.bold(formatUSD(totals.costUSD))} for ${formatCount(totals.requests, "request")} of ${models.join(", ") || "a model without a name"}${unpricedNote(totals.unpriced)}`,
+    ...(subAgents.length === 0
+      ? []
+      : [
+          `${formatUSD(agentsUSD)} more for ${formatCount(subAgents.length, "sub-agent")} in files of their own`,
+        ]),
+    rewritingLine(cost),
+    ...renderSection(colors.bold("What was paid"), [
+      ...costRows(cost).map(([name, costUSD, text]) => [name, formatUSD(costUSD), text]),
+    ]),
+    ...breakSection(breaks, { top, colors, whereOf: ({ request }) => requestPlace(requests[request]) }),
+    ...causeSection(breaks, { rewritingUSD: rewriting.costUSD, colors }),
+    ...(pruning === undefined
+      ? []
+      : [
+          "",
+          `Carryover's pruning on the same ${formatNumber(pruning.steps)} steps: ${pruning.shareOfCost.toFixed(2)} of what sending everything costs (a replay of the recorded texts at Anthropic's cache prices).`,
+        ]),
+    ...sourceLines(priceSources(cost, prices)),
+  ];
+}
+
+function unpricedNote(unpriced: number): string {
+  return unpriced === 0
+    ? ""
+    : `; ${formatCount(unpriced, "request")} without a known price not counted (--prices)`;
+}
+
+function requestPlace(request: ExplainedRequest | undefined): string {
+  if (request === undefined) return "";
+  const time = request.atMs === undefined ? "" : new Date(request.atMs).toISOString();
+  return `#${request.index + 1} ${time.slice(5, 16).replace("T", " ")}`.trimEnd();
+}
+
+interface BreakSection<Break extends CacheBreak> {
+  readonly top: number;
+  readonly colors: Colors;
+  readonly whereOf: (found: Break) => string;
+}
+
+function breakSection<Break extends CacheBreak>(
+  breaks: readonly Break[],
+  { top, colors, whereOf }: BreakSection<Break>,
+): readonly string[] {
+  return renderSection(
+    colors.bold("The dearest breaks of the cache"),
+    (dearest(breaks, top) as readonly Break[]).map((each) => [
+      each.costUSD === undefined ? "" : formatUSD(each.costUSD),
+      `${formatNumber(each.rewrittenTokens)} tokens`,
+      whereOf(each),
+      describeBreak(each),
+    ]),
+  );
+}
+
+function causeSection(
+  breaks: readonly CacheBreak[],
+  { rewritingUSD, colors }: { readonly rewritingUSD: number; readonly colors: Colors },
+): readonly string[] {
+  if (breaks.length < 2) return [];
+  return renderSection(
+    colors.bold("By cause"),
+    causesByCost(breaks).map(({ cause, breaks, tokens, costUSD }) => [
+      CAUSE_NAMES[cause],
+      formatCount(breaks, "break"),
+      `${formatNumber(tokens)} tokens`,
+      formatUSD(costUSD),
+      formatPercent(costUSD, rewritingUSD),
+    ]),
+  );
+}
+
+function sourceLines(sources: readonly string[]): readonly string[] {
+  return sources.length === 0
+    ? []
+    : ["", `Prices: ${sources.join("; ")}; a subscription pays otherwise. Others with --prices.`];
+}
+
+async function printFolder(
+  folder: string,
+  { flags, prices }: { readonly flags: CostFlags; readonly prices: readonly ModelPrice[] | undefined },
+): Promise<void> {
+  const files = await findTranscriptFiles([folder]);
+  const progress = createFileProgress(process.stderr, files.length);
+  const { outcomes, isStopped } = await withInterrupt(async (signal) => {
+    const measured = await measureFiles({
+      files,
+      threads: flags.jobs,
+      createMeasure: () => (path: string) => fileCost(path, prices),
+      argv: ["cost", "--worker", ...(flags.prices === undefined ? [] : ["--prices", flags.prices])],
+      onOutcome: (done) => progress.step(done),
+      signal,
+    }).finally(() => progress.end());
+    return { outcomes: measured.filter((outcome) => outcome !== undefined), isStopped: signal.aborted };
+  });
+  const sum = folderCost(outcomes);
+  if (flags.json) printJson(sum);
+  else
+    process.stdout.write(
+      `${folderReport(sum, { folder, top: flags.top, colors: colorsFor(process.stdout) })}\n`,
+    );
+  if (isStopped) throw interrupted(`Stopped after ${outcomes.length} of ${files.length} files`);
+}
+
+/** The sum of a folder. A session that was resumed or forked repeats requests of another file, which were paid once. */
+function folderCost(outcomes: readonly FileCost[]) {
+  const paid = new Set<string>();
+  const sessions = outcomes.flatMap((outcome) => {
+    if (outcome.status === "skipped") return [];
+    const { path, cost } = outcome;
+    const isNew = cost.requests.map(({ id, atMs, usage }) => {
+      const key = `${id} ${atMs} ${usage.cacheReadTokens} ${usage.outputTokens}`;
+      const known = paid.has(key);
+      paid.add(key);
+      return !known;
+    });
+    const requests = cost.requests.filter((_, index) => isNew[index]);
+    const breaks = cost.breaks
+      .filter(({ request }) => isNew[request])
+      .map((each) => ({ ...each, file: path }));
+    if (requests.length === 0) return [];
+    return [
+      {
+        file: path,
+        requests: requests.length,
+        repeatedRequests: cost.requests.length - requests.length,
+        costUSD: sumOf(requests, ({ costUSD = 0 }) => costUSD),
+        unpriced: requests.filter(({ priced }) => priced === "unknown").length,
+        rewriting: {
+          tokens: sumOf(breaks, ({ rewrittenTokens }) => rewrittenTokens),
+          costUSD: sumOf(breaks, ({ costUSD = 0 }) => costUSD),
+        },
+        breaks,
+      },
+    ];
+  });
+  return {
+    files: { total: outcomes.length, withRequests: sessions.length },
+    totals: {
+      requests: sumOf(sessions, ({ requests }) => requests),
+      costUSD: sumOf(sessions, ({ costUSD }) => costUSD),
+      unpriced: sumOf(sessions, ({ unpriced }) => unpriced),
+      rewriting: {
+        tokens: sumOf(sessions, ({ rewriting }) => rewriting.tokens),
+        costUSD: sumOf(sessions, ({ rewriting }) => rewriting.costUSD),
+      },
+    },
+    byCause: causesByCost(sessions.flatMap(({ breaks }) => breaks)),
+    sessions: sortDescending(sessions, ({ costUSD }) => costUSD),
+    skipped: outcomes.flatMap((each) =>
+      each.status === "skipped" ? [{ file: each.path, reason: each.reason }] : [],
+    ),
+  };
+}
+
+function folderReport(
+  { files, totals, sessions, skipped }: ReturnType<typeof folderCost>,
+  { folder, top, colors }: { readonly folder: string; readonly top: number; readonly colors: Colors },
+): string {
+  const root = folder.replace(/\/+$/, "");
+  const path = (file: string): string =>
+    terminalPath(file.startsWith(`${root}/`) ? file.slice(root.length + 1) : file, MAX_PATH_CHARS);
+  const breaks = sessions.flatMap(({ breaks }) => breaks);
+  const { rewriting } = totals;
+  return [
+    `${colors.bold(formatUSD(totals.costUSD))} for ${formatCount(totals.requests, "request")} in ${formatCount(files.withRequests, "session")}${unpricedNote(totals.unpriced)}`,
+    `${formatUSD(rewriting.costUSD)} of it (${formatPercent(rewriting.costUSD, totals.costUSD)}) for ${formatNumber(rewriting.tokens)} tokens that the cache could have given`,
+    ...causeSection(breaks, { rewritingUSD: rewriting.costUSD, colors }),
+    ...renderSection(
+      colors.bold("The dearest sessions"),
+      sessions
+        .slice(0, top)
+        .map(({ file, costUSD, requests, rewriting }) => [
+          formatUSD(costUSD),
+          formatCount(requests, "request"),
+          `${formatPercent(rewriting.costUSD, costUSD)} rewriting`,
+          path(file),
+        ]),
+    ),
+    ...breakSection(breaks, { top, colors, whereOf: ({ file }) => path(file) }),
+    ...(skipped.length === 0
+      ? []
+      : ["", `${formatCount(skipped.length, "file")} could not be read or are no sessions`]),
+  ].join("\n");
+}
+
+const MAX_PATH_CHARS = 50;

@@ -1,0 +1,281 @@
+import { homedir } from "node:os";
+import { CAUSE_ADVICE, CAUSE_NAMES, causesByCost, formatUSD } from "../../cost/describe-cost.ts";
+import { explainCost, type SessionCost } from "../../cost/explain-cost.ts";
+import { readRequests } from "../../cost/read-requests.ts";
+import { promptTokensOf } from "../../cost/recorded-request.ts";
+import { workingDirectoryOf } from "../../formats/read-transcript.ts";
+import { asArray, asNumber, asObject, groupBy } from "../../text/json.ts";
+import { sessionLabel } from "../files/read-input.ts";
+import { type FoundSession, findNewestSession } from "../sessions/find-newest-session.ts";
+import {
+  type Colors,
+  colorsFor,
+  createProgressLine,
+  cutToWidth,
+  displayWidth,
+  formatCount,
+  formatNumber,
+  formatPercent,
+  terminalPath,
+  terminalText,
+} from "../terminal/output.ts";
+import { profileSession, type SessionProfile } from "./profile-session.ts";
+
+/** Prints the newest session of this machine on one screen: its window, how it grew, what it cost, what to do next. */
+export async function printOverview(windowTokens: number | undefined): Promise<FoundSession> {
+  const progress = createProgressLine();
+  progress.show("reading the newest session");
+  const found = await findNewestSession(process.env, "all").finally(() => progress.end());
+  const { columns = MAX_COLUMNS } = process.stdout;
+  const lines = overviewLines(found, { colors: colorsFor(process.stdout), columns, windowTokens });
+  process.stdout.write(`${lines.join("\n")}\n`);
+  return found;
+}
+
+/** A terminal as it is when nobody has changed it, less the line for the prompt. */
+const MAX_COLUMNS = 80;
+const MAX_ROWS = 23;
+
+interface OverviewOptions {
+  readonly colors: Colors;
+  /** How wide the terminal is; never more than 80 are used. */
+  readonly columns: number;
+  readonly windowTokens?: number | undefined;
+}
+
+/** The overview, line by line: at most 23 lines of at most 80 columns. */
+export function overviewLines(found: FoundSession, options: OverviewOptions): readonly string[] {
+  const { file } = found;
+  const columns = Math.max(MIN_COLUMNS, Math.min(MAX_COLUMNS, options.columns));
+  const screen: Screen = { ...options, columns };
+  const profile = profileSession(file.transcript, { top: 1 });
+  const cost = explainCost(readRequests(file));
+  const limit = windowLimit(found, { profile, given: options.windowTokens });
+  const lines = [
+    ...head(found, profile, screen),
+    "",
+    ...windowLines(profile, limit, screen),
+    ...timeLines(cost, screen),
+    ...costLines(cost, screen),
+    "",
+    ...nextLines(found, cost),
+  ];
+  return lines.slice(0, MAX_ROWS).map((line) => cutToWidth(line, columns));
+}
+
+const MIN_COLUMNS = 40;
+
+interface Screen extends OverviewOptions {
+  readonly columns: number;
+}
+
+function head(
+  { file, found, skipped }: FoundSession,
+  { model }: SessionProfile,
+  { columns }: Screen,
+): readonly string[] {
+  const short = (path: string): string =>
+    path.startsWith(homedir()) ? `~${path.slice(homedir().length)}` : path;
+  const [, words = found, place = ""] = /^(.*?: )(.+)$/.exec(found) ?? [];
+  const names = [sessionLabel(file, file.name), model, short(workingDirectoryOf(file.wire) ?? "")];
+  const [first = "", ...others] = skipped;
+  const more = others.length > 0 ? `; ${others.length} more like that` : "";
+  return [
+    `${words}${place === "" ? "" : terminalPath(short(place), Math.max(10, columns - words.length))}`,
+    // The name of a file says enough here.
+    ...(first === "" ? [] : [`${first.replace(/(?:\/[^\s/]+)+\/(?=[^\s/])/g, "")}${more}`]),
+    names.flatMap((each) => (each ? terminalText(each, MAX_NAME_CHARS) : [])).join(" · "),
+  ];
+}
+
+const MAX_NAME_CHARS = 60;
+
+interface WindowLimit {
+  readonly tokens: number;
+  /** Who says so. */
+  readonly note: string;
+}
+
+/** How large the window may become: as given, as Codex records it, or as most models have it. */
+function windowLimit(
+  { file }: FoundSession,
+  { profile, given }: { readonly profile: SessionProfile; readonly given: number | undefined },
+): WindowLimit {
+  if (given !== undefined) return { tokens: given, note: "" };
+  for (const line of file.format === "codex" ? asArray(file.wire).toReversed() : []) {
+    const tokens = asNumber(asObject(asObject(asObject(line).payload).info).model_context_window);
+    if (tokens !== undefined) return { tokens, note: "" };
+  }
+  const tokens = profile.window.tokens > COMMON_WINDOW ? LARGE_WINDOW : COMMON_WINDOW;
+  return { tokens, note: " (assumed: --window)" };
+}
+
+const COMMON_WINDOW = 200_000;
+const LARGE_WINDOW = 1_000_000;
+
+/** What fills the window now, as one bar with its legend. */
+function windowLines(
+  { window, byKind }: SessionProfile,
+  limit: WindowLimit,
+  { colors, columns }: Screen,
+): readonly string[] {
+  const kinds = kindsOf(window, byKind);
+  const wholeTokens = Math.max(limit.tokens, window.tokens);
+  const barColumns = columns - 2;
+  const cells = kinds.map(({ tokens }) => Math.round((barColumns * tokens) / wholeTokens));
+  const bar = kinds.map((_, index) => glyph(index).repeat(cells[index] ?? 0)).join("");
+  const free = Math.max(0, limit.tokens - window.tokens);
+  const legend = [
+    ...kinds.map(
+      ({ kind, tokens }, index) => `${glyph(index)} ${kind} ${formatPercent(tokens, wholeTokens)}`,
+    ),
+    `${FREE} free ${formatPercent(free, wholeTokens)}`,
+  ];
+  const counted = window.source === "usage" ? "by the provider's count" : "estimated";
+  return [
+    `${colors.bold("Window")}  ${formatNumber(window.tokens)} of ${formatNumber(limit.tokens)} tokens${limit.note}, ${counted}`,
+    `  ${bar.slice(0, barColumns).padEnd(barColumns, FREE)}`,
+    ...flow(legend, columns).slice(0, MAX_LEGEND_ROWS),
+  ];
+}
+
+const GLYPHS = ["█", "▒", "▓", "░", "▚", "╱", "○", "="] as const;
+const FREE = "·";
+const MAX_LEGEND_ROWS = 2;
+
+function glyph(index: number): string {
+  return GLYPHS[index % GLYPHS.length] ?? FREE;
+}
+
+/** The kinds in the window, the largest first, scaled so that they and what is outside the messages are the window. */
+function kindsOf(window: SessionProfile["window"], byKind: SessionProfile["byKind"]) {
+  const { outsideTokens = 0 } = window;
+  const messageTokens = byKind.reduce((sum, { tokens }) => sum + tokens, 0);
+  const scale = messageTokens === 0 ? 0 : (window.tokens - outsideTokens) / messageTokens;
+  const kinds = byKind.map(({ kind, tokens }) => ({ kind: `${kind}`, tokens: tokens * scale }));
+  return [...kinds, { kind: "system and tools", tokens: outsideTokens }]
+    .filter(({ tokens }) => tokens > 0)
+    .sort((one, other) => other.tokens - one.tokens);
+}
+
+/** Items one after the other, as many in a line as fit. */
+function flow(items: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const item of items) {
+    const last = lines.at(-1);
+    if (last !== undefined && displayWidth(last) + displayWidth(item) + 3 <= columns)
+      lines[lines.length - 1] = `${last}   ${item}`;
+    else lines.push(`  ${item}`);
+  }
+  return lines;
+}
+
+/** How the window grew, request by request, with compactions and breaks of the cache below. */
+function timeLines(cost: SessionCost, { colors, columns }: Screen): readonly string[] {
+  const threads = groupBy(cost.requests, ({ thread }) => thread);
+  const [requests = []] = [...threads.values()].sort((one, other) => other.length - one.length);
+  if (requests.length < 2) return [];
+  const broken = new Map(cost.breaks.map(({ request, cause }) => [request, cause]));
+  const points = requests.map(({ usage, index }) => ({
+    tokens: promptTokensOf(usage),
+    cause: broken.get(index),
+  }));
+  const top = Math.max(...points.map(({ tokens }) => tokens));
+  const label = shortTokens(top);
+  const width = columns - LABEL_COLUMNS - 2;
+  const bins = binned(points, width);
+  const rows = Array.from({ length: GRAPH_ROWS }, (_, row) => {
+    const cells = bins.map((bin) =>
+      blockAt(Math.max(...bin.map(({ tokens }) => tokens)) / top, GRAPH_ROWS - 1 - row),
+    );
+    return `  ${(row === 0 ? label : "").padStart(LABEL_COLUMNS - 1)} ${cells.join("")}`.trimEnd();
+  });
+  const marks = bins.map((bin) =>
+    bin.some(({ cause }) => cause === "compaction")
+      ? "▼"
+      : bin.some(({ cause }) => cause !== undefined)
+        ? "!"
+        : " ",
+  );
+  const compactions = points.filter(({ cause }) => cause === "compaction").length;
+  const others = cost.breaks.length - compactions;
+  const legend = [
+    formatCount(requests.length, "request"),
+    ...(compactions > 0 ? [`▼ ${formatCount(compactions, "compaction")}`] : []),
+    ...(others > 0 ? [`! cache broken ${formatCount(others, "time")}`] : []),
+  ];
+  return [
+    "",
+    `${colors.bold("Over time")}  ${legend.join(", ")}`,
+    ...rows,
+    ...(cost.breaks.length === 0 ? [] : [`  ${" ".repeat(LABEL_COLUMNS)}${marks.join("")}`.trimEnd()]),
+  ];
+}
+
+const LABEL_COLUMNS = 6;
+const GRAPH_ROWS = 4;
+const BLOCKS = " ▁▂▃▄▅▆▇█";
+
+/** The character for a share of the whole height, in a row counted from below. */
+function blockAt(share: number, row: number): string {
+  const eighths = Math.round(share * GRAPH_ROWS * 8) - row * 8;
+  return BLOCKS[Math.max(row === 0 ? 1 : 0, Math.min(8, eighths))] ?? " ";
+}
+
+/** The points in at most so many groups of neighbours. */
+function binned<Point>(points: readonly Point[], width: number): readonly (readonly Point[])[] {
+  const count = Math.min(width, points.length);
+  return Array.from({ length: count }, (_, bin) =>
+    points.slice(Math.floor((bin * points.length) / count), Math.floor(((bin + 1) * points.length) / count)),
+  );
+}
+
+function shortTokens(tokens: number): string {
+  if (tokens >= 1_000_000) return `${(tokens / 1_000_000).toFixed(1)}M`;
+  return tokens >= 1_000 ? `${Math.round(tokens / 1_000)}k` : `${tokens}`;
+}
+
+/** What it cost, and the two dearest causes of rewriting. */
+function costLines(cost: SessionCost, { colors }: Screen): readonly string[] {
+  const { totals, rewriting, breaks } = cost;
+  if (totals.requests === 0) return [];
+  const known = totals.unpriced < totals.requests;
+  const total = known
+    ? `${formatUSD(totals.costUSD)} for ${formatCount(totals.requests, "request")}`
+    : "no price is known for this model";
+  const paid = known && rewriting.costUSD > 0;
+  const part = paid
+    ? `, ${formatUSD(rewriting.costUSD)} (${formatPercent(rewriting.costUSD, totals.costUSD)}) of it rewriting`
+    : "";
+  return [
+    "",
+    `${colors.bold("Cost")}  ${total}${part}`,
+    ...causesByCost(breaks)
+      .slice(0, 2)
+      .map(({ cause, breaks: times, tokens, costUSD }) => {
+        const advice = CAUSE_ADVICE[cause];
+        const amount = paid ? formatUSD(costUSD) : `${formatNumber(tokens)} tokens`;
+        return `  ${amount} ${CAUSE_NAMES[cause]}, ${formatCount(times, "time")}${advice === undefined ? "" : `: ${advice}`}`;
+      }),
+  ];
+}
+
+function nextLines({ isExample, file }: FoundSession, { breaks }: SessionCost): readonly string[] {
+  const rows: readonly (readonly [command: string, what: string])[] = isExample
+    ? [
+        ["carryover install claude-code", "the plugin for Claude Code, or codex"],
+        ["carryover inspect <file>", "a session that lies elsewhere"],
+      ]
+    : [
+        ["carryover --open", "the same as a page, message by message"],
+        ["carryover inspect", "what fills the window, by tool and by file"],
+        ...(breaks.length > 0
+          ? [["carryover cost", "what broke the cache, and what that cost"] as const]
+          : []),
+        [
+          `carryover handoff --to ${file.format === "codex" ? "claude-code" : "codex"}`,
+          "go on in another agent",
+        ],
+      ];
+  return rows.map(([command, what]) => `  ${command.padEnd(34)} ${what}`);
+}

@@ -1,0 +1,351 @@
+import { join } from "node:path";
+import type { Summarizer } from "../../compaction/ports/summarizer.ts";
+import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
+import { readSessionOptions, type SessionOptions } from "../../session/options.ts";
+import { createOutputBounding } from "../../session/output-limits.ts";
+import type { Session } from "../../session/session.ts";
+import { createFileRecordStore } from "../../stores/files/record-store.ts";
+import { createFileSpillStore } from "../../stores/files/spill-store.ts";
+import { createSystemClock } from "../../stores/system-clock.ts";
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  omitUndefined,
+  textOrJson,
+  type UnknownObject,
+} from "../../text/json.ts";
+import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
+import { isSummary, textOf } from "../../transcript/message.ts";
+import type { Conversation } from "../ai-sdk/conversation.ts";
+import { openConversation } from "../ai-sdk/open-conversation.ts";
+import { answerRecall, readRecallInput } from "../ai-sdk/recall-tool.ts";
+import { type AgentMessage, fromWire, toWire } from "./messages.ts";
+
+/** The name of the tool that recalls. */
+export const RECALL_TOOL = "recall";
+
+/** How the plugin is configured, in `plugins.entries.carryover.config`; everything has a default. */
+export interface OpenClawSettings
+  extends Pick<SessionOptions, "profile" | "toolOutput" | "perTool" | "prune" | "compactAt" | "pins"> {
+  /** Who sums up: Carryover, which keeps facts and pins and leaves the transcript as it is, or OpenClaw as without us. @default own */
+  readonly compaction?: "own" | "host";
+  /** Where outputs and states are kept. @default `openclaw` in the state folder */
+  readonly folder?: string;
+}
+
+type Params = UnknownObject;
+type TurnParams = Params & { readonly messages: readonly AgentMessage[] };
+
+/** What OpenClaw calls on the engine in its slot, and what the rest of the plugin needs of it. */
+export interface ContextEngine {
+  readonly info: object;
+  ingest(params: Params): Promise<object>;
+  /** The messages to send in place of these, within the budget. */
+  assemble(params: TurnParams): Promise<object>;
+  compact(params: Params): Promise<unknown>;
+  /** Takes in a turn that was accepted, once. */
+  commitTurn(params: TurnParams): Promise<object>;
+  /** Does what is due after a turn, while a model can be asked. */
+  maintain(params: Params): Promise<object>;
+  /** Lets a fork begin with what its parent sees, and with the way back to what its parent's window left out. */
+  prepareSubagentSpawn(params: Params): Promise<{ rollback(): Promise<void> } | undefined>;
+  onSubagentEnded(params: Params): Promise<void>;
+  /** Bounds the output of a tool before the model reads it; undefined where it stays. */
+  boundOutput(context: Params, tool: string, output: string): Promise<string | undefined>;
+  recall(context: Params, input: unknown): Promise<string>;
+}
+
+/** An engine that keeps its states in a folder. A failure of ours leaves OpenClaw's own messages as they are. */
+export function createContextEngine(folder: string, given: OpenClawSettings): ContextEngine {
+  const { compaction = "own", folder: _, ...settings } = given;
+  const clock = createSystemClock();
+  const spills = createFileSpillStore({ root: join(folder, "outputs") });
+  const records = createFileRecordStore({ root: join(folder, "sessions") });
+  const open = new Map<string, OpenConversation>();
+  const options = readSessionOptions(omitUndefined({ ...settings }), { clock });
+  const bound = createOutputBounding(options, { store: spills, recallTool: RECALL_TOOL });
+
+  /** As it was left by this process or by another. */
+  async function conversationOf(key: string, llm?: LanguageModelCall): Promise<OpenConversation> {
+    const record = await records.get(key);
+    const known = open.get(key);
+    if (known !== undefined && known.version === versionOf(record)) return withModel(known, llm);
+    const standing = { key, version: versionOf(record), saved: "", messages: [] };
+    const opened = openOne(standing, keptIn(record).state, llm);
+    for (const oldest of open.keys()) if (open.size > MAX_OPEN) open.delete(oldest);
+    return opened;
+  }
+
+  /** The same with who can be asked for a summary now; where nobody can, summaries are made mechanically. */
+  function withModel(known: OpenConversation, llm: LanguageModelCall | undefined): OpenConversation {
+    if (known.ask.llm !== undefined && llm !== undefined) known.ask.llm = llm;
+    if ((known.ask.llm === undefined) === (llm === undefined)) return known;
+    return openOne(known, known.session.toJSON(), llm);
+  }
+
+  function openOne(as: Standing, restore: unknown, llm: LanguageModelCall | undefined): OpenConversation {
+    const ask = { llm };
+    const { session, conversation } = openConversation(
+      undefined,
+      {
+        ...settings,
+        ...(compaction === "host" && { compaction: { autoCompact: false } }),
+        recallTool: RECALL_TOOL,
+        store: { spills },
+        ...omitUndefined({ restore, limits: as.limits, summarizer: llm && createSummarizer(ask) }),
+      },
+      { id: as.key },
+    );
+    const opened = { ...as, session, conversation, ask };
+    open.delete(as.key);
+    open.set(as.key, opened);
+    return opened;
+  }
+
+  /** Changes what is kept of a session, whoever else does so; throws where it cannot be written. */
+  async function update(key: string, change: (kept: Kept) => Kept): Promise<void> {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const record = await records.get(key);
+      if (record.status === "failed") throw new Error(`Carryover cannot read a session: ${record.reason}`);
+      const expected = record.status === "found" ? record.version : record.status;
+      const written = await records.put({ id: key, value: change(keptIn(record)), expected });
+      if (written.status === "failed") throw new Error(`Carryover cannot keep a session: ${written.reason}`);
+      if (written.status !== "stored") continue;
+      const known = open.get(key);
+      // One that another process has changed meanwhile is opened anew.
+      if (known !== undefined && known.version === versionOf(record)) known.version = written.version;
+      return;
+    }
+    throw new Error("Carryover cannot keep a session: others write it all the time.");
+  }
+
+  /** Keeps the state where edits have changed it. */
+  async function save(opened: OpenConversation): Promise<void> {
+    const { batches } = opened.session.status();
+    const current = batches.map(({ id }) => id).join();
+    if (current === opened.saved) return;
+    const state = opened.session.toJSON();
+    await update(opened.key, (kept) => ({ ...kept, state }));
+    opened.saved = current;
+  }
+
+  async function assemble(params: TurnParams): Promise<readonly [readonly AgentMessage[], number]> {
+    const opened = await conversationOf(keyOf(params));
+    const contextTokens = asNumber(params.tokenBudget);
+    opened.messages = params.messages;
+    if (contextTokens !== undefined) {
+      opened.limits = { contextTokens, outputTokens: 0 };
+      opened.session.useModel(modelIn(params), opened.limits);
+    }
+    const { wire } = await opened.conversation.prepare(toWire(params.messages), {});
+    await save(opened);
+    return [fromWire(wire, clock.now()), opened.session.status().tokens];
+  }
+
+  async function forget(key: string): Promise<void> {
+    open.delete(key);
+    const record = await records.get(key);
+    if (record.status === "found") await records.delete(key, record.version);
+  }
+
+  return {
+    info: {
+      id: "carryover",
+      name: "Carryover",
+      ownsCompaction: compaction === "own",
+      turnMaintenanceMode: "background",
+      transcriptSemantics: {
+        currentTurnFence: "before-current-turn-entry-v1",
+        turnAdvancementIdempotency: "atomic-idempotent-v1",
+      },
+    },
+
+    // Messages come whole with each `assemble`, and turns with `commitTurn`.
+    ingest: async () => ({ ingested: false }),
+
+    async assemble(params) {
+      const [messages, estimatedTokens] =
+        (await orNothing(() => assemble(params))) ??
+        ([params.messages, estimateTokens(JSON.stringify(params.messages))] as const);
+      const systemPromptAddition = await memoryPrompt(params);
+      return { messages, estimatedTokens, ...omitUndefined({ systemPromptAddition }) };
+    },
+
+    async compact(params) {
+      if (compaction === "host") return delegate(params);
+      const opened = await conversationOf(keyOf(params), llmIn(params));
+      if (opened.messages.length === 0)
+        return { ok: true, compacted: false, reason: "no messages were assembled yet" };
+      const tokensBefore = opened.session.status().tokens;
+      const signal = params.abortSignal as AbortSignal | undefined;
+      const { entry, tokens } = await opened.conversation.compact(toWire(opened.messages), signal);
+      await save(opened);
+      if (entry?.outcome !== "applied")
+        return { ok: true, compacted: false, reason: entry?.note ?? "there is nothing to gain" };
+      const inserted = opened.session.transcript().findLast(isSummary);
+      const summary = inserted && textOf(inserted);
+      const result = { ...omitUndefined({ summary }), tokensBefore, tokensAfter: tokens };
+      return { ok: true, compacted: true, result };
+    },
+
+    async commitTurn(params) {
+      const turn = textOrJson(params.advancementKey);
+      let status: "committed" | "duplicate" = "committed";
+      await update(keyOf(params), (kept) => {
+        status = kept.turns.includes(turn) ? "duplicate" : "committed";
+        return { ...kept, turns: [...kept.turns.filter((id) => id !== turn), turn].slice(-MAX_TURNS) };
+      });
+      const opened = open.get(keyOf(params));
+      if (opened !== undefined && status === "committed")
+        opened.messages = [...opened.messages, ...params.messages];
+      return { status };
+    },
+
+    async maintain(params) {
+      await orNothing(async () => {
+        const known = open.get(keyOf(params));
+        if (known === undefined || known.messages.length === 0) return;
+        const opened = withModel(known, llmIn(params));
+        await opened.conversation.prepare(toWire(opened.messages), {});
+        await opened.session.settled();
+        await save(opened);
+      });
+      // The transcript is OpenClaw's: what leaves the window is only left out of requests.
+      return { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
+    },
+
+    async prepareSubagentSpawn({ contextMode, parentSessionKey, childSessionKey }) {
+      if (contextMode !== "fork") return undefined;
+      const child = textOrJson(childSessionKey);
+      await orNothing(async () => {
+        const parent = keptIn(await records.get(textOrJson(parentSessionKey)));
+        await update(child, () => ({ ...parent, turns: [] }));
+      });
+      return { rollback: () => forget(child) };
+    },
+
+    async onSubagentEnded({ childSessionKey, reason }) {
+      if (reason !== "completed") await orNothing(() => forget(textOrJson(childSessionKey)));
+    },
+
+    boundOutput: (context, tool, output) =>
+      orNothing(async () => {
+        const { text, handle } = (await bound(tool, output)) ?? {};
+        const added = handle === undefined ? [] : [handle];
+        const addTo = (outputs: readonly string[]) => [...outputs, ...added].slice(-MAX_OUTPUTS);
+        if (handle !== undefined)
+          await update(keyOf(context), (kept) => ({ ...kept, outputs: addTo(kept.outputs) }));
+        return text;
+      }),
+
+    async recall(context, input) {
+      const { session, key } = await conversationOf(keyOf(context));
+      const asked = readRecallInput(input);
+      if (asked.search === undefined || asked.handle !== undefined) return answerRecall(session, asked);
+      // Outputs that were bounded on their way in are known here, not to the session.
+      const { outputs } = keptIn(await records.get(key));
+      for (const handle of outputs.toReversed()) {
+        const found = await session.recall({ search: asked.search, handle });
+        if (found.status !== "missing") return answerRecall(session, { ...asked, handle });
+      }
+      return answerRecall(session, asked);
+    },
+  };
+}
+
+/** Where a conversation stands, whoever sums it up. */
+interface Standing {
+  readonly key: string;
+  version: number | "missing";
+  /** The edits that were last kept. */
+  saved: string;
+  messages: readonly AgentMessage[];
+  limits?: ModelLimits;
+}
+
+interface OpenConversation extends Standing {
+  readonly session: Session;
+  readonly conversation: Conversation;
+  readonly ask: { llm: LanguageModelCall | undefined };
+}
+
+/** What is kept of a session beside OpenClaw's transcript, which is never changed. */
+interface Kept {
+  readonly state?: unknown;
+  /** The newest turns that were taken in. */
+  readonly turns: readonly string[];
+  /** The handles of outputs that were bounded. */
+  readonly outputs: readonly string[];
+}
+
+function keptIn(record: object): Kept {
+  const { state, turns, outputs } = asObject(asObject(record).value);
+  const texts = (list: unknown) => asArray(list).filter((each) => typeof each === "string");
+  return { ...omitUndefined({ state }), turns: texts(turns), outputs: texts(outputs) };
+}
+
+function versionOf(record: object): number | "missing" {
+  return asNumber(asObject(record).version) ?? "missing";
+}
+
+const MAX_OPEN = 100;
+const MAX_TRIES = 20;
+const MAX_TURNS = 200;
+const MAX_OUTPUTS = 500;
+
+async function orNothing<T>(run: () => Promise<T>): Promise<T | undefined> {
+  return run().catch(() => undefined);
+}
+
+function keyOf({ sessionKey, sessionId }: Params): string {
+  return asString(sessionKey) ?? asString(sessionId) ?? "unknown";
+}
+
+function modelIn({ runtimeSettings, model: name }: Params): { provider: string; id: string } {
+  const { provider, resolved } = asObject(asObject(runtimeSettings).model);
+  const id = asString(resolved) ?? asString(name) ?? "unknown";
+  return { provider: asString(provider) ?? "openclaw", id };
+}
+
+/** How OpenClaw lets a plugin ask a model. */
+type LanguageModelCall = (params: object) => Promise<unknown>;
+
+function llmIn({ runtimeContext }: Params): LanguageModelCall | undefined {
+  const { complete } = asObject(asObject(runtimeContext).llm);
+  return typeof complete === "function" ? (complete as LanguageModelCall) : undefined;
+}
+
+function createSummarizer(ask: OpenConversation["ask"]): Summarizer {
+  return {
+    async summarize({ system, prompt, maxOutputTokens }, { signal }) {
+      const answer = await ask.llm?.({
+        systemPrompt: system,
+        messages: [{ role: "user", content: prompt }],
+        maxTokens: maxOutputTokens,
+        purpose: "Carryover sums up a conversation",
+        signal,
+      });
+      return asString(asObject(answer).text) ?? "";
+    },
+  };
+}
+
+/** What OpenClaw exports to plugins; where it cannot be had we do without. */
+const SDK: string = "openclaw/plugin-sdk/core";
+const sdk = async (): Promise<UnknownObject> => asObject(await orNothing(() => import(SDK)));
+
+/** What a memory plugin adds to the system prompt: the engine in the slot is the one who hands it on. */
+async function memoryPrompt({ sessionKey, ...params }: Params): Promise<string | undefined> {
+  const { buildMemorySystemPromptAddition: build } = await sdk();
+  const { availableTools = new Set(), citationsMode } = params;
+  const asked = { availableTools, citationsMode, agentSessionKey: sessionKey };
+  return typeof build === "function" ? orNothing(async () => asString(build(asked))) : undefined;
+}
+
+async function delegate(params: object): Promise<unknown> {
+  const { delegateCompactionToRuntime } = await sdk();
+  if (typeof delegateCompactionToRuntime === "function") return delegateCompactionToRuntime(params);
+  return { ok: false, compacted: false, reason: "OpenClaw's own compaction could not be reached" };
+}

@@ -1,0 +1,98 @@
+import type { UnknownObject } from "../../text/json.ts";
+
+/** An entry of a session: a line of its file. */
+export type PiEntry = UnknownObject & { readonly type: string; readonly id: string };
+
+/** What we use of pi's extension interface, as of 1.5.0. */
+export interface PiApi {
+  on<Event extends keyof PiEvents>(event: Event, handler: PiHandler<PiEvents[Event]>): unknown;
+  registerTool(tool: UnknownObject): void;
+  registerCommand(
+    name: string,
+    command: {
+      readonly description: string;
+      readonly handler: (args: string, ctx: PiContext) => Promise<void>;
+    },
+  ): void;
+  sendMessage(
+    message: OwnMessage,
+    options: { readonly triggerTurn: boolean; readonly deliverAs: "steer" },
+  ): void;
+  sendUserMessage(text: string, options: { readonly deliverAs: "followUp" }): void;
+  getActiveTools(): readonly string[];
+  setActiveTools(names: readonly string[]): void;
+  getThinkingLevel(): string;
+  getSettings(): unknown;
+}
+
+type PiHandler<Event> = (event: Event, ctx: PiContext) => Promise<unknown>;
+
+/** A message that nobody wrote, which the model reads as the user's. */
+export interface OwnMessage {
+  readonly customType: string;
+  readonly content: string;
+  readonly display: boolean;
+  readonly details?: unknown;
+}
+
+export interface PiContext {
+  readonly cwd: string;
+  /** Somebody can be asked: in the terminal, and over RPC. */
+  readonly hasUI: boolean;
+  readonly model: PiModel | undefined;
+  readonly modelRegistry: {
+    complete(model: PiModel, context: UnknownObject, options: UnknownObject): Promise<unknown>;
+  };
+  readonly sessionManager: {
+    getSessionId(): string;
+    getSessionFile(): string | undefined;
+    getSessionName(): string | undefined;
+    /** From the root to the newest entry. */
+    getBranch(): readonly PiEntry[];
+  };
+  readonly ui: {
+    notify(text: string, tone: "info" | "warning" | "error"): void;
+    setStatus(key: string, text: string | undefined): void;
+    setWidget(key: string, lines: readonly string[] | undefined): void;
+  };
+  isIdle(): boolean;
+  abort(): void;
+}
+
+export interface PiModel {
+  readonly id: string;
+  readonly provider: string;
+  readonly contextWindow: number;
+  readonly maxTokens: number;
+  /** For a million tokens. */
+  readonly cost?: { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
+}
+
+export interface ToolResultEvent {
+  readonly toolName: string;
+  readonly toolCallId: string;
+  /** Set where another tool made the call, which reads the output itself. */
+  readonly parentToolCallId?: string;
+  readonly content: readonly unknown[];
+  readonly details: unknown;
+  readonly structuredContent?: unknown;
+}
+
+interface PiEvents {
+  session_start: unknown;
+  session_shutdown: unknown;
+  agent_start: unknown;
+  agent_settled: { readonly aborted: boolean };
+  before_agent_start: { readonly messageType: string; readonly message?: { readonly customType: string } };
+  context: { readonly messages: readonly UnknownObject[] };
+  message_end: { readonly message: UnknownObject };
+  turn_end: unknown;
+  tool_call: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
+  tool_result: ToolResultEvent;
+  session_before_compact: {
+    readonly preparation: { readonly firstKeptEntryId: string; readonly tokensBefore: number };
+    readonly customInstructions?: string;
+    readonly signal: AbortSignal;
+  };
+  session_compact: unknown;
+}

@@ -1,0 +1,203 @@
+import type { ComponentClass, VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import { describeBreak, formatUSD } from "../../../cost/describe-cost.ts";
+import type { SessionCost } from "../../../cost/explain-cost.ts";
+import type { InspectedSession, KindTokens, WindowOverTime, WindowView } from "../../view/types.ts";
+import { fitKinds, KINDS, sumKinds } from "../../view/window-over-time.ts";
+import type { ListFilter } from "../state/band-layout.ts";
+import type { PageAction } from "../state/page-state.ts";
+import { Busy, count, memo, moment, percent, plural, short } from "../words/words.tsx";
+import { AreaChart, type ChartCosts } from "./area-chart.tsx";
+
+/** The head of the page: how large the window is, what fills it now, and how it came to that. */
+export function WindowHead(props: WindowHeadProps): VNode {
+  const { session, view, overTime, verdict, state, upTo, filter, dispatch } = props;
+  // The budget of a Carryover session is the window of its model.
+  const isSession = view.policy === "session" && view.budget !== undefined;
+  const windowTokens = isSession ? (view.budget ?? session.windowTokens) : session.windowTokens;
+  const windowKnown = isSession || session.windowKnown;
+  const { tokens, source } = view.size;
+  const freeTokens = windowTokens - tokens;
+  const costs = useMemo(() => costsOf(session), [session]);
+  const kinds = useMemo(() => kindsOf(view, overTime), [view, overTime]);
+  return (
+    <section class="window-head" aria-label="The window">
+      <p class="figure">
+        <b id="window-tokens">{count(tokens)}</b> of {count(windowTokens)} tokens
+        {!windowKnown && " (window assumed)"},{" "}
+        {source === "usage" ? "counted by the provider" : "estimated, without system prompt and tools"} ·{" "}
+        {percent(tokens, windowTokens)} ·{" "}
+        {freeTokens >= 0 ? `${short(freeTokens)} free` : `${short(-freeTokens)} too many`}
+        <Busy state={state} />
+        <span class="verdict dim">{verdict}</span>
+      </p>
+      <KindBar
+        kinds={kinds}
+        windowTokens={Math.max(windowTokens, tokens)}
+        chosen={filter.kind}
+        dispatch={dispatch}
+      />
+      {overTime !== undefined && overTime.points.length > 0 && (
+        <>
+          <p class="over-time">
+            <b>Window over time</b>{" "}
+            <span class="dim">
+              {plural(overTime.points.length, "request")} ·{" "}
+              {plural(overTime.compactions.length, "compaction")}
+              {session.cost && breaksText(session.cost)} · drag to travel in time
+            </span>
+          </p>
+          <AreaChart
+            overTime={overTime}
+            windowTokens={windowTokens}
+            messages={session.transcript.length}
+            upTo={upTo}
+            dispatch={dispatch}
+            costs={costs}
+          />
+        </>
+      )}
+      <TimeControl session={session} upTo={upTo} dispatch={dispatch} />
+    </section>
+  );
+}
+
+interface WindowHeadProps {
+  readonly session: InspectedSession;
+  readonly view: WindowView;
+  /** Unset until it was computed. */
+  readonly overTime: WindowOverTime | undefined;
+  readonly verdict: string;
+  /** `working` while a newer view is being computed. */
+  readonly state: "working" | "done";
+  readonly upTo: number;
+  /** The filter of the list. */
+  readonly filter: ListFilter;
+  readonly dispatch: (action: PageAction) => void;
+}
+
+/** The breaks of the cache in a few words. */
+function breaksText({ breaks, rewriting, totals }: SessionCost): string {
+  if (breaks.length === 0) return "";
+  const money =
+    totals.costUSD > 0 ? ` (${formatUSD(rewriting.costUSD)} of ${formatUSD(totals.costUSD)})` : "";
+  return ` · ▲ ${plural(breaks.length, "cache break")} rewrote ${short(rewriting.tokens)} tokens${money}`;
+}
+
+/** Where on the picture money was spent, and where the cache broke. */
+function costsOf({ cost, transcript }: InspectedSession): ChartCosts {
+  if (cost === undefined) return { spent: [], breaks: [] };
+  const indexes = new Map(transcript.map(({ id }, index) => [id, index]));
+  const spent: { index: number; costUSD: number }[] = [];
+  let costUSD = 0;
+  for (const request of cost.requests) {
+    costUSD += request.costUSD ?? 0;
+    const index = indexes.get(request.messageId ?? "");
+    if (index !== undefined) spent.push({ index, costUSD });
+  }
+  const breaks = cost.breaks.flatMap((found) => {
+    const index = indexes.get(cost.requests[found.request]?.messageId ?? "");
+    const money = found.costUSD === undefined ? "" : `, ${formatUSD(found.costUSD)}`;
+    const words = `cache break: ${describeBreak(found)}, ${short(found.rewrittenTokens)} tokens rewritten${money}`;
+    return index === undefined ? [] : [{ index, words }];
+  });
+  return { spent, breaks };
+}
+
+/** What fills the window of a view, fitted into its size. */
+function kindsOf(view: WindowView, overTime: WindowOverTime | undefined): KindTokens {
+  const kinds = sumKinds(view.rows);
+  for (const { tokens } of view.inserted) kinds.summary += tokens;
+  const { tokens, source } = view.size;
+  return source === "usage" ? fitKinds(kinds, { tokens, systemTokens: overTime?.systemTokens ?? 0 }) : kinds;
+}
+
+/** One bar: every kind with its share of the window, and what is free. A kind filters the list. */
+const KindBar: ComponentClass<KindBarProps> = memo(function KindBar(props) {
+  const { kinds, windowTokens, chosen, dispatch } = props;
+  const shown = KINDS.filter((kind) => kinds[kind] >= 1);
+  return (
+    <>
+      <div class="kind-bar" aria-hidden="true">
+        {shown.map((kind) => (
+          <button
+            key={kind}
+            type="button"
+            tabIndex={-1}
+            class={`kind ${kindClass(kind)}`}
+            style={{ width: `${(100 * kinds[kind]) / windowTokens}%` }}
+            title={`${KIND_WORDS[kind]}: ${count(kinds[kind])} tokens`}
+            onClick={() => dispatch({ type: "filter", filter: { kind } })}
+          />
+        ))}
+      </div>
+      <ul class="kinds" aria-label="What fills the window">
+        {shown.map((kind) => (
+          <li key={kind}>
+            <button
+              type="button"
+              class="pick"
+              aria-pressed={chosen === kind}
+              onClick={() => dispatch({ type: "filter", filter: { kind } })}
+            >
+              <span class={`swatch kind ${kindClass(kind)}`} aria-hidden="true" />
+              {KIND_WORDS[kind]} <b>{short(kinds[kind])}</b>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+});
+
+interface KindBarProps extends Pick<WindowHeadProps, "dispatch"> {
+  readonly kinds: KindTokens;
+  readonly windowTokens: number;
+  /** The kind by which the list is filtered. */
+  readonly chosen: string | undefined;
+}
+
+/** The class that gives a kind its colour and texture. */
+export function kindClass(kind: keyof KindTokens): string {
+  return `kind-${kind.replace(" ", "-")}`;
+}
+
+/** The kinds as people call them. */
+export const KIND_WORDS: Readonly<Record<keyof KindTokens, string>> = {
+  system: "system & tools",
+  summary: "summary",
+  user: "user",
+  agent: "agent",
+  reasoning: "reasoning",
+  "tool input": "tool input",
+  "tool output": "tool output",
+  other: "other, not recorded",
+};
+
+/** The moment that is shown: a slider that lies over the picture, so that dragging, clicking and keys work on it. */
+function TimeControl({ session, upTo, dispatch }: TimeControlProps): VNode {
+  const messages = session.transcript.length;
+  const atMs = session.transcript[upTo - 1]?.createdAt;
+  const words = `message ${count(upTo)} of ${count(messages)}${atMs === undefined ? "" : `, ${moment(atMs)}`}`;
+  return (
+    <div class="time">
+      <input
+        id="time"
+        type="range"
+        aria-label="Time"
+        min={Math.min(1, messages)}
+        max={messages}
+        step={1}
+        value={upTo}
+        disabled={messages < 2}
+        aria-valuetext={words}
+        onInput={({ currentTarget }) =>
+          dispatch({ type: "scrub", upTo: currentTarget.valueAsNumber, messages })
+        }
+      />
+      <output for="time">{words}</output>
+    </div>
+  );
+}
+
+type TimeControlProps = Pick<WindowHeadProps, "session" | "upTo" | "dispatch">;

@@ -1,0 +1,178 @@
+import { filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
+import { reportsContextUsage, usageTotalTokens } from "../../transcript/estimate-context.ts";
+import { isAnswer, isVisibleToModel, type Message, type Transcript } from "../../transcript/message.ts";
+import type { RecordedRows } from "./recorded-rows.ts";
+import type {
+  CompactionMoment,
+  ItemRow,
+  KindTokens,
+  MessageRow,
+  WindowOverTime,
+  WindowPoint,
+} from "./types.ts";
+
+/**
+ * How the window grew, request by request, and what filled it. How large it was is what the provider counted; what is in
+ * it is told apart by estimates, which are fitted into that count.
+ */
+export function windowOverTime(transcript: Transcript, recorded: RecordedRows): WindowOverTime {
+  const requests = readRequests(transcript, recorded);
+  const systemTokens = systemTokensOf(requests);
+  const points = requests.map(({ index, tokens, kinds, isCounted }): WindowPoint => {
+    const fitted = isCounted ? fitKinds(kinds, { tokens, systemTokens }) : kinds;
+    return { index, tokens, kinds: fitted, isCounted };
+  });
+  return { points, compactions: compactionsOf(transcript, points), systemTokens };
+}
+
+/** The kinds of what fills a window, from the bottom up. */
+export const KINDS: readonly (keyof KindTokens)[] = [
+  "system",
+  "summary",
+  "user",
+  "agent",
+  "reasoning",
+  "tool input",
+  "tool output",
+  "other",
+];
+
+/** No tokens of any kind. */
+export function noKinds(): Record<keyof KindTokens, number> {
+  return {
+    system: 0,
+    summary: 0,
+    user: 0,
+    agent: 0,
+    reasoning: 0,
+    "tool input": 0,
+    "tool output": 0,
+    other: 0,
+  };
+}
+
+/** The kind under which an item is counted. */
+export function kindOf({ kind }: Pick<ItemRow, "kind">): keyof KindTokens {
+  return kind === "media" || kind === "marker" || kind === "unknown" ? "other" : kind;
+}
+
+/** Sums what is left of rows by kind. */
+export function sumKinds(rows: readonly MessageRow[]): Record<keyof KindTokens, number> {
+  const kinds = noKinds();
+  for (const { items } of rows) for (const item of items) kinds[kindOf(item)] += item.keptTokens;
+  return kinds;
+}
+
+/**
+ * Fits estimates of what is in the messages into what the provider counted. Beside the messages there are system prompt
+ * and tools; what is still missing then was never recorded, such as thinking.
+ */
+export function fitKinds(
+  estimated: KindTokens,
+  { tokens, systemTokens }: { readonly tokens: number; readonly systemTokens: number },
+): KindTokens {
+  const outside = Math.min(systemTokens, tokens);
+  const messageTokens = totalOf(estimated);
+  const scale = messageTokens === 0 ? 0 : Math.min(MOST_SCALE, (tokens - outside) / messageTokens);
+  const kinds = noKinds();
+  for (const kind of KINDS) kinds[kind] = estimated[kind] * scale;
+  kinds.system += outside;
+  kinds.other += Math.max(0, tokens - totalOf(kinds));
+  return kinds;
+}
+
+/** How far estimates are trusted to be too small: what is beyond was not recorded. */
+const MOST_SCALE = 1.15;
+
+export function totalOf(kinds: KindTokens): number {
+  let tokens = 0;
+  for (const kind of KINDS) tokens += kinds[kind];
+  return tokens;
+}
+
+interface Request extends WindowPoint {
+  /** True for the first that was counted since the window began anew. */
+  readonly isFirst: boolean;
+}
+
+/** The requests with what their messages are estimated to take, each with its answer. */
+function readRequests(transcript: Transcript, recorded: RecordedRows): readonly Request[] {
+  const hasCounts = transcript.some(reportsContextUsage);
+  const requests: Request[] = [];
+  let kinds = noKinds();
+  let isFirst = true;
+  for (const [index, message] of transcript.entries()) {
+    if (!isVisibleToModel(message)) continue;
+    const { items } = recorded.rowOf(message, index);
+    if (isNewSummary(transcript, index)) {
+      kinds = kindsAfter(transcript, index, recorded);
+      isFirst = true;
+      continue;
+    }
+    // The model had not seen the results of its own calls.
+    addItems(kinds, items, ({ side }) => side !== "output");
+    const isCounted = reportsContextUsage(message);
+    if (isCounted || (!hasCounts && isAnswer(message))) {
+      const tokens = isCounted ? usageTotalTokens(message.usage) : totalOf(kinds);
+      requests.push({ index, tokens, kinds: { ...kinds }, isCounted, isFirst });
+      isFirst = false;
+    }
+    addItems(kinds, items, ({ side }) => side === "output");
+  }
+  return requests;
+}
+
+function isNewSummary(transcript: Transcript, index: number): boolean {
+  if (transcript[index]?.summary !== true) return false;
+  return findCompletedCompaction(transcript.slice(0, index + 1))?.summaryIndex === index;
+}
+
+/** What a compaction left, by kind. */
+function kindsAfter(
+  transcript: Transcript,
+  index: number,
+  recorded: RecordedRows,
+): Record<keyof KindTokens, number> {
+  const places = new Map(transcript.slice(0, index + 1).map((message, at) => [message.id, at]));
+  const kinds = noKinds();
+  for (const message of filterCompacted(transcript.slice(0, index + 1)))
+    addItems(kinds, recorded.rowOf(message, places.get(message.id) ?? 0).items, () => true);
+  return kinds;
+}
+
+function addItems(
+  kinds: Record<keyof KindTokens, number>,
+  items: readonly ItemRow[],
+  isWanted: (item: ItemRow) => boolean,
+): void {
+  for (const item of items) if (isWanted(item)) kinds[kindOf(item)] += item.tokens;
+}
+
+/**
+ * What system prompt and tools take: the least that the provider counted beyond the messages where a window had just
+ * begun, since estimates of little text are off by little.
+ */
+function systemTokensOf(requests: readonly Request[]): number {
+  const outside = requests
+    .filter(({ isFirst, isCounted }) => isFirst && isCounted)
+    .map(({ tokens, kinds }) => tokens - totalOf(kinds))
+    .filter((tokens) => tokens > 0);
+  return outside.length === 0 ? 0 : Math.round(Math.min(...outside));
+}
+
+/** The compactions that were made, with the sizes of the requests before and after. */
+function compactionsOf(transcript: Transcript, points: readonly WindowPoint[]): readonly CompactionMoment[] {
+  return transcript.flatMap((message: Message, index) => {
+    if (!isNewSummary(transcript, index)) return [];
+    const before = points.findLast((point) => point.index < index)?.tokens;
+    const after = points.find((point) => point.index > index)?.tokens;
+    return [
+      {
+        index,
+        ...(message.createdAt !== undefined && { atMs: message.createdAt }),
+        ...(before !== undefined && { tokensBefore: before }),
+        ...(after !== undefined && { tokensAfter: after }),
+      },
+    ];
+  });
+}

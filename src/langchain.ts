@@ -1,0 +1,8 @@
+export { GiveUpError } from "./hosts/ai-sdk/language-model.ts";
+export {
+  type CarryoverMiddleware,
+  type CarryoverMiddlewareOptions,
+  carryoverMiddleware,
+  type MiddlewareSummarizer,
+} from "./hosts/langchain/carryover-middleware.ts";
+export type { ChatModelLike } from "./hosts/langchain/chat-model.ts";

@@ -1,0 +1,270 @@
+import { fenceData, fenceSpeakers } from "../text/fence.ts";
+import { safeJson } from "../text/json.ts";
+import { normalizeText } from "../text/normalize.ts";
+import { type TruncateOptions, truncate } from "../text/truncate.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  type MessageId,
+  normalizePartText,
+  type Role,
+  type Transcript,
+} from "./message.ts";
+import {
+  CLEARED_PLACEHOLDER,
+  type FilePart,
+  type Handle,
+  type Part,
+  type ToolOutcome,
+  type ToolPart,
+  withText,
+} from "./part.ts";
+
+/**
+ * A message as text: a newline, a label line, its visible parts. Empty when there is nothing to show.
+ * The one way in which transcripts become text; sizes are lengths of this.
+ */
+export function renderMessage(message: Message): string {
+  return renderWith(message, renderTool);
+}
+
+function renderWith(message: Message, toolLines: (part: ToolPart) => string): string {
+  if (!isVisibleToModel(message)) return "";
+  let lines = "";
+  for (const part of message.parts) {
+    if (part.agentVisible !== false)
+      lines += part.type === "tool" ? toolLines(part) : renderPart(part, message);
+  }
+  return lines === "" ? "" : `\n${roleLabel(message.role)}:${lines}`;
+}
+
+/** True when a message has something to show, as far as can be told without rendering it. */
+export function isRendered(message: Message): boolean {
+  return (
+    isVisibleToModel(message) && message.parts.some((part) => part.agentVisible !== false && hasContent(part))
+  );
+}
+
+function hasContent(part: Part): boolean {
+  if (part.type === "text") return !part.ignored && !part.own && part.text.trim() !== "";
+  if (part.type === "tool") return !part.callMissing || part.outcome.status !== "pending";
+  return part.type === "file";
+}
+
+/** A renderer that remembers what it rendered, for one piece of work over the same messages. */
+export function createRenderer(): (message: Message) => string {
+  const toolLines = memoize(renderTool);
+  return memoize((message: Message) => renderWith(message, toolLines));
+}
+
+function memoize<Key extends object>(render: (key: Key) => string): (key: Key) => string {
+  const done = new Map<Key, string>();
+  return (key) => {
+    const known = done.get(key);
+    if (known !== undefined) return known;
+    const text = render(key);
+    done.set(key, text);
+    return text;
+  };
+}
+
+/** The tag around inherited text; the text can neither open nor close it. */
+export const CONTEXT_TAG = "inherited_context";
+
+/** What a part shows, each line with its break in front. Concatenated, not joined: JavaScript engines then share the texts instead of copying them. */
+function renderPart(part: Exclude<Part, ToolPart>, message: Message): string {
+  switch (part.type) {
+    case "text":
+      if (part.ignored || part.own) return "";
+      return textLines(fenceContext(isPrintable(part.text) ? part.text : normalizePartText(message, part)));
+    case "file":
+      return `\n${filePlaceholder(part)}`;
+    case "reasoning":
+    case "compaction":
+    case "opaque":
+      return "";
+    default:
+      return part satisfies never;
+  }
+}
+
+function renderTool(part: ToolPart): string {
+  const call = part.callMissing ? "" : `\n[Tool: ${fencedLine(part.tool)}]${inputText(part)}`;
+  const { outcome } = part;
+  if (outcome.status === "pending") return call;
+  const head = `${call}\n${outcome.status === "failed" ? "[Tool error]" : "[Tool result]"}`;
+  if (isCleared(part)) return `${head}\n${CLEARED_PLACEHOLDER}`;
+  let lines = head + textLines(normalizeAndFence(outcomeText(outcome)));
+  if (outcome.status === "done")
+    for (const file of outcome.attachments) lines += `\n${filePlaceholder(file)}`;
+  return lines;
+}
+
+function inputText(part: ToolPart): string {
+  if (part.inputCut !== undefined) return ` ${normalizeAndFence(part.inputCut.preview)}`;
+  return part.input === undefined ? "" : ` ${normalizeAndFence(safeJson(part.input))}`;
+}
+
+/** How a file reads where only text can stand. */
+export function filePlaceholder({ mime, filename }: FilePart): string {
+  return `[File: ${fencedLine(filename === undefined ? mime : `${mime} ${filename}`)}]`;
+}
+
+function textLines(text: string): string {
+  return text.trim() === "" ? "" : `\n${text}`;
+}
+
+function fencedLine(text: string): string {
+  return PLAIN_WORD.test(text) ? text : normalizeAndFence(text).replace(/\s+/g, " ");
+}
+
+function normalizeAndFence(text: string): string {
+  return fenceContext(isPrintable(text) ? text : normalizeText(text));
+}
+
+function fenceContext(text: string): string {
+  return MAY_OPEN.test(text) ? fenceData(text, CONTEXT_TAGS) : fenceSpeakers(text);
+}
+
+/** True for printable ASCII, in which there is nothing to normalize: a cheap test that most texts pass. */
+function isPrintable(text: string): boolean {
+  return !NOT_PRINTABLE.test(text);
+}
+
+const NOT_PRINTABLE = /[^\t\n\x20-\x7e]/;
+/** A bracket in front of how a fenced tag, a label or a token of a chat template begins, or of a word with a character that may disguise one. */
+const MAY_OPEN =
+  /[<[\ufe64\uff1c\ufe47\uff3b][\s/\\]*(?:[\w:-]+[>|\]]|\||e~|inherited_|system|user|tool|program|assistant|agent|developer|human|other|summary|left|result|error|\w*[^\s!-~])|\]~/i;
+const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
+// Hosts put instructions into reminders in the user's name, and inherited text is sent in that name.
+const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];
+
+function roleLabel(role: Role): string {
+  if (role === "user") return "User";
+  if (role === "assistant") return "Agent";
+  return fencedLine(role.charAt(0).toUpperCase() + role.slice(1));
+}
+
+/** One finished call of a transcript: its output, or its error. */
+export interface ToolResult extends ToolCall {
+  readonly text: string;
+  readonly status: "done" | "failed";
+  /** True when the model no longer sees the text. */
+  readonly cleared: boolean;
+}
+
+/** Every finished call that the model can see, oldest first. The one enumeration that all policies use. */
+export function toolResults(transcript: Transcript): readonly ToolResult[] {
+  const results: ToolResult[] = [];
+  eachVisibleCall(transcript, (message, partIndex, part) => {
+    const { outcome } = part;
+    if (outcome.status === "pending") return;
+    results.push({
+      message,
+      partIndex,
+      part,
+      text: outcomeText(outcome),
+      status: outcome.status,
+      cleared: isCleared(part),
+    });
+  });
+  return results;
+}
+
+/** Every call that the model can see and that has no outcome yet, oldest first. */
+export function pendingCalls(transcript: Transcript): readonly ToolCall[] {
+  const calls: ToolCall[] = [];
+  eachVisibleCall(transcript, (message, partIndex, part) => {
+    if (part.outcome.status === "pending") calls.push({ message, partIndex, part });
+  });
+  return calls;
+}
+
+/** A tool part and where it stands. */
+export interface ToolCall {
+  readonly message: Message;
+  readonly partIndex: number;
+  readonly part: ToolPart;
+}
+
+function eachVisibleCall(
+  transcript: Transcript,
+  visit: (message: Message, partIndex: number, part: ToolPart) => void,
+): void {
+  for (const message of transcript) {
+    if (!isVisibleToModel(message)) continue;
+    for (let partIndex = 0; partIndex < message.parts.length; partIndex++) {
+      const part = message.parts[partIndex];
+      if (part?.type === "tool" && part.agentVisible !== false) visit(message, partIndex, part);
+    }
+  }
+}
+
+/** True when an output was cleared: by its timestamp, or because it is nothing but the placeholder. */
+export function isCleared(part: ToolPart): boolean {
+  if (part.clearedAt !== undefined) return true;
+  return (
+    part.outcome.status === "done" &&
+    // An output much longer than the placeholder cannot be it; trimming 100 MB to find out would be a waste.
+    part.outcome.output.length <= CLEARED_PLACEHOLDER.length + 64 &&
+    part.outcome.output.trim() === CLEARED_PLACEHOLDER
+  );
+}
+
+/** Where the content of a part can be recalled. */
+export function handleOf(message: Message, partIndex: number): Handle {
+  return `${message.id}/${partIndex}`;
+}
+
+/** Where the content of messages that follow each other can be recalled. */
+export function spanHandle(messages: Transcript): Handle {
+  const [first, last] = [messages[0]?.id ?? "", messages.at(-1)?.id ?? ""];
+  return first === last ? first : `${first}${SPAN}${last}`;
+}
+
+/** The first and the last message that a handle of `spanHandle` names. */
+export function readSpanHandle(handle: Handle): readonly [first: MessageId, last: MessageId] | undefined {
+  const place = handle.indexOf(SPAN);
+  return place === -1 ? undefined : [handle.slice(0, place), handle.slice(place + SPAN.length)];
+}
+
+const SPAN = "..";
+
+/** A tool part whose output or error is shortened, with a note that adds to earlier ones; the same reference when nothing was cut. */
+export function cutOutcome(part: ToolPart, options: TruncateOptions): ToolPart {
+  const { text, cut } = truncate(outcomeText(part.outcome), options);
+  if (cut === undefined) return part;
+  return {
+    ...part,
+    outcome: withText(part.outcome, text),
+    cut: {
+      ...part.cut,
+      ...cut,
+      originalChars: part.cut?.originalChars ?? cut.originalChars,
+      omittedChars: cut.omittedChars + (part.cut?.omittedChars ?? 0),
+    },
+  };
+}
+
+/** True when an earlier edit left nothing of the result but a line that says so. */
+export function hasOnlyStub({ cut }: ToolPart): boolean {
+  return cut !== undefined && (cut.archivedAs !== undefined || cut.omittedChars >= cut.originalChars);
+}
+
+/** A test whether a tool has one of these names, in upper or lower case. */
+export function createToolMatcher(protectedTools: readonly string[]): (tool: string) => boolean {
+  const names = new Set(protectedTools.map((name) => name.toLowerCase()));
+  return (tool) => names.has(tool.toLowerCase());
+}
+
+/** What a part says: its text, or the outcome of its call; nothing for reasoning, files and markers. */
+export function partText(part: Part): string {
+  if (part.type === "text") return part.text;
+  return part.type === "tool" ? outcomeText(part.outcome) : "";
+}
+
+/** The text of an outcome: its output, its error, or nothing while it is pending. */
+export function outcomeText(outcome: ToolOutcome): string {
+  if (outcome.status === "done") return outcome.output;
+  return outcome.status === "failed" ? outcome.error : "";
+}

@@ -1,0 +1,347 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { anthropic } from "../../src/formats/wires/anthropic/anthropic.ts";
+import { asArray, asObject, type UnknownObject } from "../../src/text/json.ts";
+import { normalizeOutput } from "../../src/text/normalize.ts";
+import { outcomeText } from "../../src/transcript/content.ts";
+import { textOf } from "../../src/transcript/message.ts";
+import { type AgentWorld, createAgentWorld, pi } from "../rig/agents/agent-programs.ts";
+import { describeAgent } from "../rig/agents/describe-agent.ts";
+import { OUTPUT_KINDS } from "../rig/agents/output-kinds.ts";
+import { unpackCli } from "../rig/agents/packed-cli.ts";
+import { type ModelRequest, type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
+import { type Answer, call, callAll, createGate, type Step, say } from "../rig/model-server/step.ts";
+import { waitFor } from "../rig/wait-for.ts";
+
+let server: ModelServer;
+beforeAll(async () => {
+  server = await startModelServer();
+});
+afterAll(() => server.stop());
+beforeEach(() => server.discardSteps());
+
+await describeAgent(pi, () => {
+  let world: AgentWorld;
+  let folder = "";
+  const sessions: PiRpc[] = [];
+  beforeAll(async () => {
+    folder = dirname(dirname(unpackCli()));
+    world = createAgentWorld(server, { windowTokens: 60_000 });
+    const { program, env } = await pi.command(world);
+    const given = { cwd: world.project, env: { ...world.sandbox.env, ...env }, encoding: "utf8" } as const;
+    // Without the model, which is for prompts.
+    const installed = spawnSync(program[0], [program[1] ?? "", "install", folder], given);
+    expect(installed.status, installed.stderr + installed.stdout).toBe(0);
+  });
+  afterEach(async () => {
+    for (const session of sessions.splice(0)) await session.stop();
+  });
+  afterAll(() => world.remove());
+
+  it("shows both ends of a long output, also of one that failed, and recalls the rest", async () => {
+    server.script([call("bash", { command: "seq 1 20000; echo THE-END; exit 4" }), say("Counted.")]);
+    await ask(world, "Count far");
+    const [shown = ""] = outputsOf(server.requests.at(-1));
+    expect(shown).toMatch(/^1\n2\n3\n/);
+    expect(shown).toContain("\n20000\nTHE-END\n\nCommand exited with code 4");
+    expect(shown).not.toContain("[Showing lines");
+    const handle = /sha256 ([0-9a-f]{64})/.exec(shown)?.[1] ?? "";
+    // The same text is in the session, for whoever resumes it without us.
+    const stored = entriesOf(world).find(({ message }) => asObject(message).role === "toolResult");
+    expect(JSON.stringify(stored)).toContain(handle);
+    server.script([call("recall", { handle, range: "77-79" }), say("Found.")]);
+    await ask(world, "And line 77?", ["-c"]);
+    expect(outputsOf(server.requests.at(-1)).at(-1)).toContain("77\n78\n79");
+  });
+
+  it("is never larger or less readable than without us, in 40 kinds of output", async () => {
+    const without = createAgentWorld(server);
+    try {
+      const wide = { ...world, windowTokens: without.windowTokens };
+      const [before, after] = [await outputsIn(without), await outputsIn(wide)];
+      expect(after).toHaveLength(OUTPUT_KINDS.length);
+      const changed = OUTPUT_KINDS.flatMap((kind, at) => (before[at] === after[at] ? [] : [{ kind, at }]));
+      for (const { kind, at } of changed) {
+        const { name, command } = kind;
+        const [was = "", is = ""] = [before[at], after[at]];
+        expect(is.length, name).toBeLessThanOrEqual(was.length + 400);
+        const { stdout } = spawnSync("bash", ["-c", command], { encoding: "utf8", maxBuffer: 2 ** 24 });
+        expect(is, name).toContain(normalizeOutput(stdout).trimEnd().slice(-40));
+        expect(is.includes("code 4"), name).toBe(was.includes("code 4"));
+      }
+      const names = changed.map(({ kind }) => kind.name);
+      expect(names).toContain("200,000 lines");
+      expect(names).not.toContain("2,000 lines");
+    } finally {
+      without.remove();
+    }
+  });
+
+  it("prunes in one batch that stays in the session, also where it is resumed without us", async () => {
+    server.script([...many(14), say("All read.")]);
+    await ask(world, "Read the files");
+    const entries = entriesOf(world);
+    const edits = entries.filter(({ type }) => type === "context_edit");
+    expect(edits.length).toBeGreaterThan(3);
+    expect(entries.filter(({ type }) => type === "custom")).toHaveLength(1);
+    const targets = new Set(edits.map(({ targetId }) => targetId));
+    const originals = entries.filter(({ id }) => targets.has(id));
+    for (const { message } of originals) expect(JSON.stringify(message)).toContain("// more words");
+    const sizes = server.requests.slice(-15).map((request) => textsOf(request).length);
+    expect(sizes.at(-1)).toBeLessThan(Math.max(...sizes) * 0.7);
+    const pruned = outputsOf(server.requests.at(-1));
+    expect(pruned[0]).toMatch(/\[whole result: [0-9a-f]+\/0\]/);
+    server.script([say("Yes.")]);
+    await ask(world, "Sure?", ["-c", "-ne"]);
+    expect(outputsOf(server.requests.at(-1))).toEqual(pruned);
+    // With us again nothing is appended twice, and the whole comes back.
+    const handle = /whole result: (\S+)\]/.exec(pruned[0] ?? "")?.[1];
+    server.script([call("recall", { handle }), say("Found.")]);
+    await ask(world, "What was in the first?", ["-c"]);
+    expect(outputsOf(server.requests.at(-1)).at(-1)).toContain("file0.ts:190: const value0");
+    expect(entriesOf(world).filter(({ type }) => type === "custom")).toHaveLength(1);
+  });
+
+  it("sums up with pi's model, keeps pins and what came last, and pi goes on from it without us", async () => {
+    server.script([...many(9), say("All read."), say("## Goal\nThe files are read."), say("Going on.")]);
+    await ask(world, "Read the files; PORT-48213 #pin");
+    const session = await open(["-c"]);
+    const compacted = await session.ask({ type: "compact" });
+    expect(compacted).toMatchObject({ success: true });
+    const asked = server.requests.at(-1);
+    expect(JSON.stringify(asked?.body)).toContain("You keep the memory of");
+    const entry = entriesOf(world).findLast(({ type }) => type === "compaction");
+    expect(entry).toMatchObject({ fromHook: true, usage: { totalTokens: expect.any(Number) } });
+    const summary = String(entry?.summary);
+    expect(summary).toContain("The files are read.");
+    expect(summary).toContain("PORT-48213");
+    expect(summary).toMatch(/whole by [0-9a-f]{64}\]$/);
+    await session.stop();
+    await ask(world, "Go on", ["-c", "-ne"]);
+    const sent = textsOf(server.requests.at(-1));
+    expect(sent).toContain("PORT-48213");
+    expect(sent).not.toContain("file3.ts:190: const value3");
+    server.script([call("recall", { search: "file3.ts value3" }), say("Found.")]);
+    await ask(world, "What was in the fourth?", ["-c"]);
+    expect(outputsOf(server.requests.at(-1)).at(-1)).toContain("file3.ts:");
+  });
+
+  it("sums up without any request where the options say so", async () => {
+    // Its twin is the test before: by default the model is asked.
+    const file = join(world.home, ".config", "carryover", "options.json");
+    spawnSync("mkdir", ["-p", dirname(file)]);
+    writeFileSync(file, '{ "compaction": "own" }');
+    try {
+      server.script([...many(9), say("All read.")]);
+      await ask(world, "Read them once more");
+      const before = server.requests.length;
+      const session = await open(["-c"]);
+      expect(await session.ask({ type: "compact" })).toMatchObject({ success: true });
+      expect(server.requests).toHaveLength(before);
+      expect(entriesOf(world).at(-1)).toMatchObject({ type: "compaction", fromHook: true });
+    } finally {
+      spawnSync("rm", [file]);
+    }
+  });
+
+  it("starts a child that knows the conversation and cannot fork, and reads its result once", async () => {
+    server.script([
+      call("bash", { command: "echo PORT-48213" }),
+      call("fork", { prompt: "Say which port it was." }),
+      ofChild({ calls: [{ tool: "fork", input: { prompt: "Ask another one." } }] }),
+      ofChild({ text: "It was port 48213." }),
+      say("So it was 48213."),
+    ]);
+    await ask(world, "Look for the port");
+    const [child, again, parent] = server.requests.slice(-3);
+    expect(outputsOf(child).join()).toContain("PORT-48213");
+    expect(outputsOf(again).at(-1)).toMatch(/not found/);
+    expect(outputsOf(parent).at(-1)).toMatch(/<fork_result delivery="[^"]+" fork="1" state="completed"/);
+    expect(outputsOf(parent).at(-1)).toContain("It was port 48213.");
+    server.script([say("Yes.")]);
+    // The newest session is the parent's: the child's is no session of the user.
+    await ask(world, "Sure?", ["-c"]);
+    expect(textsOf(server.requests.at(-1))).toContain("Look for the port");
+    expect(resultsIn(server.requests.at(-1))).toHaveLength(1);
+  });
+
+  it("wakes a session that rests with the result, once, and shows forks and the window", async () => {
+    const gate = createGate();
+    server.script([
+      call("fork", { prompt: "Look for the lighthouse." }),
+      ofChild({ text: "It is the LIGHTHOUSE.", after: gate.opened }),
+      say("Started."),
+      say("So it is the lighthouse."),
+    ]);
+    const session = await open([]);
+    await session.prompt("Fork it");
+    await session.shown("setWidget", /#?1.*lighthouse/i);
+    await session.shown("setStatus", /1 fork/);
+    await session.command("/forks", /#1 Look for the lighthouse.*(?:starting|running)/);
+    gate.open();
+    await waitFor(() => resultsIn(server.requests.at(-1)).length === 1, "the result at the model");
+    await session.settled(2);
+    await session.command("/forks", /#1 Look for the lighthouse.*completed/);
+    await session.command("/context", /window +[\d,]+ tokens/);
+    server.script([say("Yes.")]);
+    await session.prompt("Sure?");
+    expect(resultsIn(server.requests.at(-1))).toHaveLength(1);
+  });
+
+  it("goes on as without us where nothing can be kept, with a line in the log", async () => {
+    const place = join(world.home, ".local", "share", "carryover");
+    spawnSync("rm", ["-rf", join(place, "spill")]);
+    writeFileSync(join(place, "spill"), "no folder");
+    server.script([call("bash", { command: "seq 1 20001" }), say("Counted.")]);
+    await ask(world, "Count again");
+    expect(outputsOf(server.requests.at(-1))[0]).toContain("[Showing lines 18002-20001 of 20001.");
+    expect(readFileSync(join(place, "plugin.log"), "utf8").match(/cannot be kept/g)).toHaveLength(1);
+  });
+
+  async function open(args: readonly string[]): Promise<PiRpc> {
+    const session = await openRpc(world, args);
+    sessions.push(session);
+    return session;
+  }
+});
+
+/** Says one prompt to the program, to its end. */
+async function ask(world: AgentWorld, prompt: string, args: readonly string[] = []): Promise<void> {
+  const { code, stderr, stdout } = await pi.run(world, [...args, "-p", prompt]);
+  expect(code, stderr + stdout).toBe(0);
+  expect(stderr).toBe("");
+}
+
+/** Answers that read a long output each. */
+function many(count: number): readonly Step[] {
+  return Array.from({ length: count }, (_, at) => {
+    const line = `file${at}.ts:$i: const value${at} = compute($i, other$i) // more words here`;
+    return call("bash", { command: `for i in $(seq 1 190); do echo "${line}"; done` });
+  });
+}
+
+/** An answer to the child of a fork. */
+function ofChild(answer: Omit<Answer, "type">): Step {
+  return { contains: "You are fork", reply: { type: "answer", ...answer } };
+}
+
+/** What the model reads of the forty outputs, without what differs from run to run. */
+async function outputsIn(world: AgentWorld): Promise<readonly string[]> {
+  server.discardSteps();
+  for (let start = 0; start < OUTPUT_KINDS.length; start += AT_ONCE) {
+    const kinds = OUTPUT_KINDS.slice(start, start + AT_ONCE);
+    server.script([callAll(kinds.map(({ command }) => ({ tool: "bash", input: { command } })))]);
+    server.script([say("Done.")]);
+    await ask(world, "Print them");
+    printed.push(...outputsOf(server.requests.at(-1)));
+  }
+  return printed.splice(0).map((output) => output.replaceAll(/pi-bash-[0-9a-f]+/g, "pi-bash-FILE"));
+}
+
+const AT_ONCE = 14;
+const printed: string[] = [];
+
+/** The entries of the newest session. */
+function entriesOf({ home }: AgentWorld): readonly UnknownObject[] {
+  const folder = join(home, ".pi", "agent", "sessions");
+  const [newest = ""] = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".jsonl"))
+    .toSorted()
+    .reverse();
+  return readFileSync(join(folder, newest), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => asObject(JSON.parse(line)));
+}
+
+function decoded(request: ModelRequest | undefined) {
+  return request === undefined ? [] : anthropic.decode(request.body as never);
+}
+
+function outputsOf(request: ModelRequest | undefined): readonly string[] {
+  return decoded(request).flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === "tool" ? [outcomeText(part.outcome)] : [])),
+  );
+}
+
+function textsOf(request: ModelRequest | undefined): string {
+  return [...decoded(request).map((message) => textOf(message)), ...outputsOf(request)].join("\n");
+}
+
+function resultsIn(request: ModelRequest | undefined): readonly string[] {
+  return textsOf(request).match(/<fork_result delivery=[\s\S]*?<\/fork_result>/g) ?? [];
+}
+
+/** pi as a program drives it, which sees what a person would. */
+interface PiRpc {
+  /** A command, and the answer to it. */
+  ask(command: object): Promise<UnknownObject>;
+  /** Says something and waits until pi rests. */
+  prompt(message: string): Promise<void>;
+  /** Waits until pi has come to rest so many times. */
+  settled(times: number): Promise<void>;
+  /** Gives a command of an extension, and waits for a message like this. */
+  command(text: string, what: RegExp): Promise<void>;
+  /** Waits until this was shown. */
+  shown(method: string, what: RegExp): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function openRpc(world: AgentWorld, args: readonly string[]): Promise<PiRpc> {
+  const { program, env } = await pi.command(world);
+  const [node, ...first] = program;
+  const child: ChildProcess = spawn(node, [...first, "--mode", "rpc", ...args], {
+    cwd: world.project,
+    env: { ...world.sandbox.env, ...env },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const events: UnknownObject[] = [];
+  if (child.stdout !== null)
+    createInterface({ input: child.stdout }).on("line", (line) => events.push(asObject(JSON.parse(line))));
+  let count = 0;
+  const rests = (): number => events.filter(({ type }) => type === "agent_settled").length;
+  const shownBy = (method: string): readonly string[] =>
+    events
+      .filter((event) => event.type === "extension_ui_request" && event.method === method)
+      .map(({ message, statusText, widgetLines }) =>
+        String(message ?? statusText ?? asArray(widgetLines).join("\n")),
+      );
+  const session: PiRpc = {
+    async ask(command) {
+      count += 1;
+      const id = `request-${count}`;
+      child.stdin?.write(`${JSON.stringify({ id, ...command })}\n`);
+      return waitFor(
+        () => events.find((event) => event.type === "response" && event.id === id),
+        `the answer to ${JSON.stringify(command)}`,
+      );
+    },
+    async prompt(message) {
+      const before = rests();
+      expect(await session.ask({ type: "prompt", message })).toMatchObject({ success: true });
+      await session.settled(before + 1);
+    },
+    settled: async (times) => void (await waitFor(() => rests() >= times, `pi at rest, ${times} times`)),
+    async command(text, what) {
+      const before = shownBy("notify").length;
+      expect(await session.ask({ type: "prompt", message: text })).toMatchObject({ success: true });
+      const isShown = (): boolean =>
+        shownBy("notify")
+          .slice(before)
+          .some((message) => what.test(message));
+      await waitFor(isShown, `${what} by ${text}`);
+    },
+    shown: async (method, what) =>
+      void (await waitFor(() => shownBy(method).some((text) => what.test(text)), `${method} ${what}`)),
+    async stop() {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+  expect(await session.ask({ type: "get_state" })).toMatchObject({ success: true });
+  return session;
+}

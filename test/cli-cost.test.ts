@@ -1,0 +1,165 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { buildCli } from "./rig/build-cli.ts";
+import { linesOf, next, START } from "./rig/cache-session.ts";
+import { createCliRunner } from "./rig/run-cli.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "carryover-cost-"));
+const file = join(folder, "sessions", "0c3182b1-f294-4a9e-8000-000000000000.jsonl");
+let cli = "";
+const carryover = createCliRunner(() => cli);
+
+const second = next(START, 3);
+const requests = [
+  START,
+  { ...second, pauseMinutes: 12 },
+  { ...next(second, 4), tools: [...START.tools, "Grep.."] },
+];
+const textOf = (lines: readonly unknown[]): string =>
+  lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+
+beforeAll(async () => {
+  cli = await buildCli("cli-cost");
+  mkdirSync(join(folder, "sessions"), { recursive: true });
+  writeFileSync(file, textOf(linesOf(requests)));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("carryover cost", () => {
+  it("says what a session cost, how much was rewriting, and what broke the cache", async () => {
+    const { status, stdout, stderr } = await carryover(["cost", file]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(/^\$\d\.\d+ for 3 requests of claude-opus-4-6$/m);
+    expect(stdout).toMatch(/^\$0\.\d+ of it \(\d+ %\) was rewriting: [\d,]+ tokens .* in 2 requests\.$/m);
+    expect(stdout).toMatch(/#2 11-16 10:13 +pause: nothing was asked for 12 minutes$/m);
+    expect(stdout).toMatch(/#3 11-16 10:14 +changed tools: the tool Grep added$/m);
+    expect(stdout).toContain("Prices: platform.claude.com, pricing and model pages, read on 2026-11-16");
+  });
+
+  it("counts the sub-agents of a session that have files of their own", async () => {
+    const agents = join(file.replace(".jsonl", ""), "subagents");
+    mkdirSync(agents, { recursive: true });
+    writeFileSync(join(agents, "agent-1.jsonl"), textOf(linesOf([START])));
+    const { stdout } = await carryover(["cost", file]);
+    rmSync(agents, { recursive: true });
+    expect(stdout).toMatch(/^\$0\.\d+ more for 1 sub-agent in files of their own$/m);
+  });
+
+  it("sums up a folder, in which a request that two files have was paid once", async () => {
+    const copy = join(folder, "sessions", "copy.jsonl");
+    const more = [...requests, next(next(next(second, 4), 5), 6)];
+    writeFileSync(copy, textOf(linesOf(more)));
+    const { status, stdout } = await carryover(["cost", join(folder, "sessions"), "--json", "--jobs", "1"]);
+    const threads = await carryover(["cost", join(folder, "sessions"), "--json", "--jobs", "2"]);
+    rmSync(copy);
+    expect(status).toBe(0);
+    const cost = JSON.parse(stdout);
+    expect(cost.totals.requests).toBe(4);
+    expect(cost.byCause.map(({ cause }: { cause: string }) => cause)).toContain("pause");
+    expect(threads.stdout).toBe(stdout);
+  });
+
+  it("takes other prices, and says what is wrong with them", async () => {
+    const prices = join(folder, "prices.json");
+    const row = {
+      model: "opus",
+      input: 1,
+      output: 1,
+      cacheRead: 1,
+      cacheWrite: 1,
+      readOn: "2026-11-16",
+      source: "me",
+    };
+    writeFileSync(prices, JSON.stringify([row]));
+    const { stdout } = await carryover(["cost", file, "--prices", prices, "--json"]);
+    const { totals } = JSON.parse(stdout);
+    const tokens =
+      totals.inputTokens + totals.outputTokens + totals.cacheReadTokens + totals.cacheWriteTokens;
+    expect(totals.costUSD).toBeCloseTo(tokens / 1e6, 9);
+    writeFileSync(prices, JSON.stringify([{ ...row, input: "1" }]));
+    const wrong = await carryover(["cost", file, "--prices", prices]);
+    expect(wrong).toMatchObject({ status: 2, stdout: "" });
+    expect(wrong.stderr).toContain("input");
+  });
+
+  it("says so where a session does not record what was used", async () => {
+    const silent = join(folder, "silent.json");
+    writeFileSync(
+      silent,
+      JSON.stringify([
+        { role: "user", content: "Hi" },
+        { role: "assistant", content: "Hello" },
+      ]),
+    );
+    const { status, stderr } = await carryover(["cost", silent]);
+    expect(status).toBe(2);
+    expect(stderr).toContain("does not record what its requests used");
+  });
+});
+
+describe("a wrong command line", () => {
+  it("is answered with the command that was meant, also with a file behind it", async () => {
+    const { status, stderr } = await carryover(["inspec", file]);
+    expect(status).toBe(2);
+    expect(stderr).toBe("error: There is no command, no file and no session inspec\nDid you mean inspect?\n");
+  });
+
+  it("with many sessions is led to the commands that take them", async () => {
+    const { status, stderr } = await carryover(["inspect", file, file]);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(
+      /^error: inspect shows one session, and 2 were named\n`carryover stats` sums up many/,
+    );
+  });
+});
+
+describe("what --json prints", () => {
+  const root = resolve(import.meta.dirname, "..");
+  const { $defs } = JSON.parse(readFileSync(join(root, "docs/schema/cli-1.json"), "utf8")) as {
+    readonly $defs: Readonly<Record<string, JsonSchema>>;
+  };
+  const sample = join(root, "examples/sessions/opencode-session.json");
+  const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
+    inspect: [[sample]],
+    fork: [[sample]],
+    compact: [[sample], [sample, "--fold"]],
+    handoff: [[sample, "--to", "codex", "--dry-run"]],
+    rescue: [[sample, "--dry-run"]],
+    recall: [[sample, "invoice"]],
+    cost: [[file], [join(folder, "sessions"), "--jobs", "1"]],
+    stats: [[join(folder, "sessions"), "--jobs", "1"]],
+    eval: [
+      [
+        sample,
+        ...["--policy", "last-N", "--budget", "25k", "--measure", "recall", "--probes", "1"],
+        ...["--jobs", "1", "--no-cache"],
+      ],
+    ],
+    forks: [[]],
+    doctor: [["claude-code", "--no-self-test"]],
+    purge: [[]],
+  };
+
+  it.each(Object.entries(calls).flatMap(([verb, all]) => all.map((args) => [verb, args] as const)))(
+    "is what its schema says: %s %j",
+    async (verb, args) => {
+      const { stdout } = await carryover([verb, ...args, "--json"]);
+      const said = JSON.parse(stdout);
+      expect(said.schemaVersion).toBe(1);
+      expect(z.fromJSONSchema($defs[verb] ?? false).safeParse(said).error?.issues).toBeUndefined();
+    },
+  );
+
+  it("has a schema for every command with --json; undo needs a plugin that runs", async () => {
+    expect(Object.keys($defs).filter((verb) => !(verb in calls))).toEqual(["undo"]);
+    const { stdout } = await carryover(["completion", "bash"]);
+    expect(stdout).toContain("--json");
+    expect(z.fromJSONSchema($defs.cost ?? false).safeParse({ schemaVersion: 1 }).success).toBe(false);
+    expect(z.fromJSONSchema($defs.doctor ?? false).safeParse({ findings: [] }).success).toBe(false);
+  });
+});
+
+type JsonSchema = Parameters<typeof z.fromJSONSchema>[0];
