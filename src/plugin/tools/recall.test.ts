@@ -104,6 +104,18 @@ it("the beginning of a handle is enough also when the agent has summed up the ca
   expect(await read(other.handle.slice(0, 6))).toContain("Nothing is kept under");
 });
 
+it("a search finds an output that was bounded a moment ago, before the agent has written its message down", async () => {
+  const { context } = createTestContext({ answer: { status: "ok", body: [] } });
+  const stored = await context.spills.put("first\nKassiopeia is in the middle\nlast");
+  if (stored.status === "failed") throw new Error("not stored");
+  const entry = { type: "tool-output", tool: "bash", callId: "c", by: "lines", shownChars: 1, totalChars: 2 };
+  context.record("ses_1", { ...entry, handle: stored.handle });
+  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  await expect
+    .poll(() => tool.execute({ search: "Kassiopeia" }, CALL))
+    .toMatch(/2: Kassiopeia is in the middle/);
+});
+
 describe("the beginning of a handle, as it is shown to people", () => {
   const TEXTS = Array.from({ length: 8 }, (_, number) => `The whole text ${number}.`);
 

@@ -135,14 +135,11 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
             return { find: (id) => byId.get(id), list: () => [...byId.values()] };
           },
           spilled: (handle) => context.spills.get(handle),
-          spilledHandles: async () => [
-            ...spilledHandlesIn((await read()).messages),
-            ...(await recordedHandles(sessionId)),
-          ],
+          spilledHandles: async () => spilledHandles(sessionId, (await read()).messages),
           async hidden() {
             const { messages } = await read();
             const seen = messagesById(forks.capture.lastSent(sessionId)?.messages ?? []);
-            const spilled = await spilledTexts(messages);
+            const spilled = await spilledTexts(await spilledHandles(sessionId, messages));
             unread = spilled.unread;
             return [...hiddenTexts(format.decode(messages), seen), ...spilled.texts];
           },
@@ -183,7 +180,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
     return search.trim() === "" ? named : { search, handle: named };
   }
 
-  /** The handles of the outputs that were bounded in a session and its parent, also of those that the agent no longer shows. */
+  /** The handles of the outputs that were bounded in a session and its parent, also of those that the agent does not show. */
   async function recordedHandles(sessionId: string): Promise<readonly string[]> {
     const parent = (await forks.links.linkOf(sessionId))?.parent;
     const { entries } = pluginJournal(await context.journal(await context.tree.rootOf(sessionId)).read());
@@ -236,16 +233,22 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
     return new Map(format.decode(messages).map((message) => [message.id, message]));
   }
 
-  function spilledHandlesIn(messages: readonly HostMessage[]): readonly string[] {
-    return format.notesIn(messages).flatMap(({ handle }) => handle ?? []);
+  /** Oldest first: those that the conversation names, and those that it does not show any more, or not yet. */
+  async function spilledHandles(
+    sessionId: string,
+    messages: readonly HostMessage[],
+  ): Promise<readonly string[]> {
+    const recorded = new Set(await recordedHandles(sessionId));
+    const shown = format.notesIn(messages).flatMap(({ handle }) => handle ?? []);
+    return [...shown.filter((handle) => !recorded.has(handle)), ...recorded];
   }
 
   /** The whole of each output that was bounded as it came in, newest first. */
-  async function spilledTexts(messages: readonly HostMessage[]): Promise<SpilledTexts> {
+  async function spilledTexts(handles: readonly string[]): Promise<SpilledTexts> {
     const texts: SpilledText[] = [];
     let unread: string | undefined;
     let chars = 0;
-    for (const handle of spilledHandlesIn(messages).toReversed().slice(0, MAX_SEARCHED_SPILLS)) {
+    for (const handle of handles.toReversed().slice(0, MAX_SEARCHED_SPILLS)) {
       const text = await context.spills.get(handle);
       if (typeof text === "object")
         unread = `Outputs cannot be read now (${text.reason}). Call again in a moment.`;
