@@ -1,4 +1,4 @@
-import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../src/formats/wires/opencode/decode-messages.ts";
 
 export interface SessionShape {
   readonly messages: number;

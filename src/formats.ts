@@ -57,4 +57,4 @@ export type {
   SessionMessage,
   SessionMessageInfo,
   SessionPart,
-} from "./formats/wires/opencode/session-message.ts";
+} from "./formats/wires/opencode/decode-messages.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { formatMessagesAsContext } from "../src/fork/context/format.ts";
 import { processMessagesForFork } from "../src/fork/fork.ts";
+import type { OpenCodeWire, SessionMessage } from "../src/formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
-import type { OpenCodeWire, SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { wireMessage, wireText, wireTool } from "./rig/opencode-wire.ts";
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { compact } from "../src/compaction/compact.ts";
 import { planCompaction } from "../src/compaction/plan/plan-compaction.ts";
+import type { SessionMessage } from "../src/formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
-import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
 import { applyEdits } from "../src/transcript/edit.ts";
 import { project } from "../src/transcript/message.ts";
 import { createFakeClock, createFakeSummarizer } from "./rig/fakes.ts";

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { buildForkPreamble, formatMessagesAsContext } from "../src/fork/context/format.ts";
 import type { ForkOptions } from "../src/fork/context/options.ts";
 import { processMessagesForFork } from "../src/fork/fork.ts";
+import type { SessionMessage } from "../src/formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
-import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
 import { deepFreeze } from "./rig/notation.ts";
 import { wireCompaction, wireMessage, wireText, wireTool } from "./rig/opencode-wire.ts";
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { buildForkPreamble, formatMessagesAsContext } from "../src/fork/context/format.ts";
 import { processMessagesForFork } from "../src/fork/fork.ts";
+import type { SessionMessage } from "../src/formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
-import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
 
 const recordings = join(import.meta.dirname, "recordings/opencode");
 

@@ -7,7 +7,8 @@ import type { Journey } from "./journey.ts";
 export const travel: Journey = async ({ recordFunctions, buildPage, root }) => {
   const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path));
   if (executablePath === undefined) return undefined;
-  const folder = `${root}reports/journeys/inspector`;
+  // Where the command looks for it, seen from the folder of this bundle.
+  const folder = `${root}reports/inspector`;
   await buildPage(folder, { sourcemap: "hidden" });
   const browser = await chromium.launch({
     executablePath,
@@ -30,7 +31,11 @@ export const travel: Journey = async ({ recordFunctions, buildPage, root }) => {
   const address = printedAddress();
   const command = await recordFunctions(import.meta.url, async () => {
     const ended = runCli(["inspect", `${root}examples/sessions/opencode-session.json`, "--open"], "0.0.0");
-    await page.goto(await address);
+    const failed = ended.then((status) => {
+      throw new Error(`the command ended with ${status} before it had a page`);
+    });
+    await page.goto(await Promise.race([address, failed]));
+    failed.catch(() => {});
     await page.locator(".strata").waitFor();
     process.emit("SIGINT");
     await ended;

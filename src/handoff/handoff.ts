@@ -15,8 +15,7 @@ import { type Fold, fitted } from "./fit.ts";
 import { type HandoffTarget, translateCalls } from "./tool-calls.ts";
 import { writeClaudeCode } from "./writers/claude-code.ts";
 import { writeCodex } from "./writers/codex.ts";
-import { writeOpenCode } from "./writers/opencode.ts";
-import { writeOpenCode2 } from "./writers/opencode2.ts";
+import { writeOpenCode, writeOpenCode2 } from "./writers/opencode.ts";
 import { writePi } from "./writers/pi.ts";
 import type { Block, ImageBlock, SessionHead, Turn } from "./writers/session-head.ts";
 

@@ -5,7 +5,7 @@ import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
-import type { SessionMessage } from "../formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../formats/wires/opencode/decode-messages.ts";
 import { ConfigurationError } from "../text/check.ts";
 import { isCleared, renderMessage, toolResults } from "../transcript/content.ts";
 import { applyEdits, runStages } from "../transcript/edit.ts";

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SessionExport } from "../../src/formats/wires/opencode/session-message.ts";
+import type { SessionExport } from "../../src/formats/wires/opencode/decode-messages.ts";
 import { createFollowedSession } from "../../src/inspector/server/live/followed-session.ts";
 import { serveInspector } from "../../src/inspector/server/serve-inspector.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";

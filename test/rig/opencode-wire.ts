@@ -1,4 +1,4 @@
-import type { SessionMessage, SessionPart } from "../../src/formats/wires/opencode/session-message.ts";
+import type { SessionMessage, SessionPart } from "../../src/formats/wires/opencode/decode-messages.ts";
 
 let count = 0;
 

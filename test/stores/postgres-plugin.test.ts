@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { checkDatabase } from "../../src/cli/doctor/check-store.ts";
-import type { SessionMessage } from "../../src/formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../../src/formats/wires/opencode/decode-messages.ts";
 import { pluginFolders } from "../../src/plugin/stores/folders.ts";
 import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { constants, copyFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { formatOf, transcriptText } from "../../formats/read-transcript.ts";
-import { messagesOf, withMessages } from "../../formats/wires/opencode/opencode.ts";
 import type {
   OpenCodeWire,
   SessionMessage,
   SessionPart,
-} from "../../formats/wires/opencode/session-message.ts";
+} from "../../formats/wires/opencode/decode-messages.ts";
+import { messagesOf, withMessages } from "../../formats/wires/opencode/opencode.ts";
 import { asNumber, asObject, type UnknownObject } from "../../text/json.ts";
 import { errorMessage } from "../../text/truncate.ts";
 import type { Edit } from "../../transcript/edit.ts";

@@ -3,7 +3,7 @@ import type {
   SessionExport,
   SessionMessage,
   SessionPart,
-} from "../../formats/wires/opencode/session-message.ts";
+} from "../../formats/wires/opencode/decode-messages.ts";
 import { dataHome } from "../../plugin/stores/folders.ts";
 import { errorMessage } from "../../text/truncate.ts";
 import { modifiedMs, newestFiles } from "../files/find-files.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyOpenCodeMessages } from "../../../test/rig/random-history/lower-to-opencode.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { asObject } from "../../text/json.ts";
 import { createMemoizedDecode, decodesEqual } from "./messages.ts";
 

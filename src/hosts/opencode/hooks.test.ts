@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
 import { HOOK_MS } from "./hooks.ts";
 import { createHooks } from "./server.ts";

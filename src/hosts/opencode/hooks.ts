@@ -1,4 +1,4 @@
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import type { AgentPlugin, HostSignal, ToolCall } from "../../plugin/host/agent-host.ts";
 import { asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
 import { inTime, readError, readSession } from "./sessions.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { lastUserTurn, messageFormat } from "./messages.ts";
 
 describe("what a later child inherits of a tool output", () => {

@@ -1,6 +1,6 @@
+import type { SessionMessage, SessionPart } from "../../formats/wires/opencode/decode-messages.ts";
 import { decodeMessages } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
-import type { SessionMessage, SessionPart } from "../../formats/wires/opencode/session-message.ts";
 import type { HostFormat, MessageNote, TurnSettings } from "../../plugin/host/agent-host.ts";
 import { targetsOf } from "../../session/history.ts";
 import {

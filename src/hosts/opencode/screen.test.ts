@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import type { ShownPiece } from "../../plugin/host/host-parts.ts";
 import { createScreen } from "./screen.ts";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import type { HostScreen, ShownPiece } from "../../plugin/host/host-parts.ts";
 import {
   asNumber,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import type {
   AgentHost,
   AgentPlugin,

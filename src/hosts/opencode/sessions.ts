@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import type { ForkError } from "../../fork/life/record.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import {
   HOST_CALL_MS,
   type HostPrompt,

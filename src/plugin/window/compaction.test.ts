@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import type { FeatureFailure } from "../plugin.ts";
 import { createViewCapture } from "../stores/views.ts";
 import { createCompactionContext } from "./compaction.ts";

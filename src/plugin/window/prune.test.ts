@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createTestContext, hooksOf, type TestContext } from "../../../test/rig/plugin-context.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
 import type { HostSignal } from "../host/agent-host.ts";
 import type { FeatureFailure } from "../plugin.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { SessionExport } from "../../../src/formats/wires/opencode/decode-messages.ts";
 import { opencode as opencodeFormat } from "../../../src/formats/wires/opencode/opencode.ts";
-import type { SessionExport } from "../../../src/formats/wires/opencode/session-message.ts";
 import type { Transcript } from "../../../src/transcript/message.ts";
 import type { Step } from "../../rig/model-server/step.ts";
 import { installOpenCode } from "../../rig/opencode/install-opencode.ts";

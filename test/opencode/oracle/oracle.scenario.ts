@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { SessionExport } from "../../../src/formats/wires/opencode/session-message.ts";
+import type { SessionExport } from "../../../src/formats/wires/opencode/decode-messages.ts";
 import { comparable } from "../../opencode-window/wire-session.ts";
 import { say } from "../../rig/model-server/step.ts";
 import type { ChatMessage } from "../../rig/opencode/recording.ts";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { afterAll, describe, expect } from "vitest";
-import type { SessionExport } from "../../../src/formats/wires/opencode/session-message.ts";
+import type { SessionExport } from "../../../src/formats/wires/opencode/decode-messages.ts";
 import { call, say } from "../../rig/model-server/step.ts";
 import { startPostgres } from "../../rig/postgres/start-postgres.ts";
 import { PLUGIN_ENTRY } from "../harness/plugin-specs.ts";

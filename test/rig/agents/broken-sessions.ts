@@ -1,8 +1,7 @@
 import { Buffer } from "node:buffer";
 import { writeClaudeCode } from "../../../src/handoff/writers/claude-code.ts";
 import { writeCodex } from "../../../src/handoff/writers/codex.ts";
-import { writeOpenCode } from "../../../src/handoff/writers/opencode.ts";
-import { writeOpenCode2 } from "../../../src/handoff/writers/opencode2.ts";
+import { writeOpenCode, writeOpenCode2 } from "../../../src/handoff/writers/opencode.ts";
 import { writePi } from "../../../src/handoff/writers/pi.ts";
 import type { SessionHead, Turn } from "../../../src/handoff/writers/session-head.ts";
 import type { AgentName } from "./agent-programs.ts";

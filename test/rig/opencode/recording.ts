@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SessionExport } from "../../../src/formats/wires/opencode/session-message.ts";
+import type { SessionExport } from "../../../src/formats/wires/opencode/decode-messages.ts";
 import type { Lane } from "../model-server/wire.ts";
 import type { StoredMessage } from "./opencode-client.ts";
 import { runOpenCode } from "./run-opencode.ts";

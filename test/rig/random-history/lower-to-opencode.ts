@@ -4,7 +4,7 @@ import type {
   SessionMessage,
   SessionMessageInfo,
   SessionPart,
-} from "../../../src/formats/wires/opencode/session-message.ts";
+} from "../../../src/formats/wires/opencode/decode-messages.ts";
 import { OPENCODE_VERSION } from "../opencode/install-opencode.ts";
 import { LONG_WINDOW, MIDDLE_WINDOW } from "../opencode/sandbox.ts";
 import {

@@ -12,8 +12,8 @@ import { toolResults } from "../../../transcript/content.ts";
 import type { Edit, Stage } from "../../../transcript/edit.ts";
 import type { Message } from "../../../transcript/message.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
+import type { OpenCodeWire, SessionMessage } from "./decode-messages.ts";
 import { opencode } from "./opencode.ts";
-import type { OpenCodeWire, SessionMessage } from "./session-message.ts";
 
 const clearEverything: Stage = (messages) =>
   toolResults(messages).map(

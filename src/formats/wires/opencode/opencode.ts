@@ -10,6 +10,7 @@ import {
 } from "../../../transcript/message.ts";
 import type { Part, ToolOutcome } from "../../../transcript/part.ts";
 import type { BlockFormat } from "../../blocks/create-block-format.ts";
+import type { OpenCodeWire, SessionExport, SessionMessage, SessionPart } from "./decode-messages.ts";
 import {
   CALL_ID_FIELDS,
   callIdOf,
@@ -21,7 +22,6 @@ import {
   wireCallId,
 } from "./decode-messages.ts";
 import { type EncodeContext, encodeCall, encodeOrphan, encodePart, encodeResult } from "./encode-part.ts";
-import type { OpenCodeWire, SessionExport, SessionMessage, SessionPart } from "./session-message.ts";
 
 /** OpenCode's `{info, parts}` messages: as the server gives them, in the older shape, or in an `opencode export` file. */
 export const opencode: OpenCodeFormat = {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SessionExport, SessionMessage } from "../../../formats/wires/opencode/session-message.ts";
+import type { SessionExport, SessionMessage } from "../../../formats/wires/opencode/decode-messages.ts";
 import { runningPlugins } from "../../../plugin/stores/control-store.ts";
 import { pluginJournal } from "../../../plugin/stores/journal.ts";
 import { fingerprintOfFiles } from "../../../plugin/stores/open-stores.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SessionExport } from "../../../formats/wires/opencode/session-message.ts";
+import type { SessionExport } from "../../../formats/wires/opencode/decode-messages.ts";
 import type { PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { BatchRecord } from "../../../session/record.ts";
 import { CLEARED_PLACEHOLDER } from "../../../transcript/part.ts";

@@ -1,6 +1,6 @@
+import type { SessionExport } from "../../../formats/wires/opencode/decode-messages.ts";
 import { withoutShown } from "../../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../../formats/wires/opencode/opencode.ts";
-import type { SessionExport } from "../../../formats/wires/opencode/session-message.ts";
 import { batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { EditBatch } from "../../../session/history.ts";
 import { batchOf } from "../../../session/record.ts";
