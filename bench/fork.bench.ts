@@ -1,7 +1,7 @@
 import { formatMessagesAsContext } from "../src/fork/context/format.ts";
 import { processMessagesForFork } from "../src/fork/fork.ts";
-import { opencode } from "../src/formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../src/formats/wires/opencode/decode-messages.ts";
+import { opencode } from "../src/formats/wires/opencode/opencode.ts";
 import { generateSession, generateTexts } from "./generate-session.ts";
 import { printTable, ratioOf } from "./measure.ts";
 

@@ -50,7 +50,6 @@ export type {
   ResponsesRequest,
   ResponsesWire,
 } from "./formats/wires/openai-responses/responses-run.ts";
-export { type OpenCodeFormat, opencode } from "./formats/wires/opencode/opencode.ts";
 export type {
   OpenCodeWire,
   SessionExport,
@@ -58,3 +57,4 @@ export type {
   SessionMessageInfo,
   SessionPart,
 } from "./formats/wires/opencode/decode-messages.ts";
+export { type OpenCodeFormat, opencode } from "./formats/wires/opencode/opencode.ts";

@@ -13,8 +13,8 @@ import {
   toolParts,
   toolResultKind,
 } from "../../../test/rig/tool-summaries.ts";
-import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
+import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import { findFaults } from "../../transcript/format.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../../test/rig/notation.ts";
-import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
+import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { messageFormat } from "../../hosts/opencode/messages.ts";
 import { opencodeTools } from "../../hosts/opencode/server.ts";
 import { directiveText, type InheritInput, inherit } from "./inherit.ts";
