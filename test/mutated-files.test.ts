@@ -1,6 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { forkContext } from "../src/fork/fork.ts";
+import { readBranch } from "../src/formats/files/pi/branch.ts";
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
 import { isSilent } from "../src/hosts/ai-sdk/conversation.ts";
 import { createRequestRecognizer } from "../src/hosts/ai-sdk/recognize-request.ts";
@@ -8,7 +9,6 @@ import { claudeCode } from "../src/hosts/claude-code/claude-code.ts";
 import { codex } from "../src/hosts/codex/codex.ts";
 import * as langchain from "../src/hosts/langchain/messages.ts";
 import * as openclaw from "../src/hosts/openclaw/messages.ts";
-import { readBranch } from "../src/hosts/pi/entries.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { cliSamples, type Sample } from "./rig/cli-samples.ts";
 import { mutateFile } from "./rig/mutate-file.ts";

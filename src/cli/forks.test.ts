@@ -42,13 +42,13 @@ async function run(...args: readonly string[]): Promise<string> {
 }
 
 describe("carryover forks", () => {
-  it("lists the forks of all projects, newest first, and tells whose OpenCode is gone", async () => {
+  it("lists the forks of all projects, newest first, and tells whose program is gone", async () => {
     const test = createTestContext();
     await record(test, { id: "old", atMs: 1, owner: GONE }, { id: "new", number: 2, atMs: 2, owner: HERE });
     const { forks } = JSON.parse(await run("--store", test.folder, "--json"));
     expect(forks).toMatchObject([
       { id: "new", number: 2, isLive: true, state: expect.stringMatching(/^queued for/) },
-      { id: "old", isLive: false, state: "interrupted (its OpenCode is gone)" },
+      { id: "old", isLive: false, state: "interrupted (its program is gone)" },
     ]);
     expect(await run("--store", test.folder)).toMatch(/#2 +find the bug +queued for[\s\S]*\n +#1 /);
   });

@@ -144,7 +144,7 @@ function describe(record: ForkRecord, question: HeldQuestion) {
   const run = currentRun(record);
   const isOwned = isHeld(record, question);
   const span = formatSpan(workedMs(run, question.nowMs));
-  const lost = "interrupted (its OpenCode is gone)";
+  const lost = "interrupted (its program is gone)";
   return {
     id: record.id,
     number: record.number,

@@ -103,6 +103,9 @@ await describeAgent(pi, () => {
     await ask(world, "What was in the first?", ["-c"]);
     expect(outputsOf(server.requests.at(-1)).at(-1)).toContain("file0.ts:190: const value0");
     expect(entriesOf(world).filter(({ type }) => type === "custom")).toHaveLength(1);
+    const session = await open(["-c"]);
+    await session.shown("setStatus", /^carryover: pruned 1 time$/);
+    await session.command("/context", /\npruned +\d+ outputs: [\d,]+ tokens, read again by recall/);
   });
 
   it("sums up with pi's model, keeps pins and what came last, and pi goes on from it without us", async () => {
@@ -119,6 +122,7 @@ await describeAgent(pi, () => {
     expect(summary).toContain("The files are read.");
     expect(summary).toContain("PORT-48213");
     expect(summary).toMatch(/whole by [0-9a-f]{64}\]$/);
+    await session.command("/context", /\ncompacted +\d+ messages: [\d,]+ tokens/);
     await session.stop();
     await ask(world, "Go on", ["-c", "-ne"]);
     const sent = textsOf(server.requests.at(-1));

@@ -199,7 +199,7 @@ describe.skipIf(postgres === undefined)("the command line with a database", () =
     const { store, forks } = JSON.parse((await carryover("forks", "--json")).said);
     expect(store).toBe("database");
     expect(forks).toMatchObject([
-      { id: "mine", isLive: false, state: "interrupted (its OpenCode is gone)" },
+      { id: "mine", isLive: false, state: "interrupted (its program is gone)" },
       { id: "alive", isLive: true },
     ]);
   });

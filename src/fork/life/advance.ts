@@ -352,11 +352,13 @@ interface ChildView {
   readonly readError?: (error: MessageError) => ForkError;
 }
 
-function isFinished({ finish, unfinished }: Message): boolean {
+/** Whether an answer ended its turn. */
+export function isFinished({ finish, unfinished }: Message): boolean {
   return unfinished !== true && finish !== undefined && !NOT_AN_END.includes(finish);
 }
 
-const NOT_AN_END: readonly string[] = ["tool-calls", "tool_use", "error"];
+/** As the agents call it: OpenCode, Claude Code, pi. */
+const NOT_AN_END: readonly string[] = ["tool-calls", "tool_use", "toolUse", "error"];
 
 function plainError({ name, text }: MessageError): ForkError {
   return { kind: /abort/i.test(name) ? "aborted" : name, message: text === "" ? name : text };

@@ -6,9 +6,11 @@ import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject }
 import {
   type AgentPlace,
   type CallingTool,
+  type CarriedWords,
   type ChildEvent,
   type ChildProgram,
   type ChildRights,
+  carriedWords,
   type HookAgent,
   type ParentSession,
   type StartWords,
@@ -90,7 +92,7 @@ function rightsOf({ mode, startedWith }: ParentSession): ChildRights | string {
   // The session's file says the mode too, but not whether the session or a sub-agent calls.
   if (mode === undefined)
     return "No hook has said who calls and in which permission mode, so that a child might do more than its caller.";
-  const carried = carriedWords(startedWith);
+  const carried = carriedWords(startedWith, CARRIED);
   if (carried === undefined)
     return "This system does not tell which limits the session was started with, so that a child might do more than it.";
   // A mode that came later asks for every permission here, which nobody gives.
@@ -127,31 +129,8 @@ const MODES: Readonly<Record<string, number>> = {
 /** A fork starts no agents, and nobody answers it. */
 const NOT_FOR_CHILDREN = ["Task", "Agent", "Workflow", "AskUserQuestion"];
 
-/** What the parent was started with that limits a session, or that its work depends on; undefined where it is not known. */
-function carriedWords(started: StartWords | undefined): readonly string[] | undefined {
-  if (started === undefined) return undefined;
-  const { words, isExact } = started;
-  const carried: string[] = [];
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? "";
-    const [name = "", ...value] = word.split("=");
-    const takes = CARRIED[name];
-    if (takes === undefined) continue;
-    if (!isExact) return undefined;
-    carried.push(word);
-    if (value.length > 0 || takes === "nothing") continue;
-    const most = takes === "one" ? 1 : words.length;
-    for (let taken = 0; taken < most && at + 1 < words.length; taken += 1) {
-      const next = words[at + 1] ?? "";
-      if (next.startsWith("-") && takes === "many") break;
-      carried.push(next);
-      at += 1;
-    }
-  }
-  return carried;
-}
-
-const CARRIED: Readonly<Record<string, "nothing" | "one" | "many">> = {
+/** What limits a session, or what its work depends on. */
+const CARRIED: CarriedWords = {
   "--add-dir": "many",
   "--agent": "one",
   "--agents": "one",

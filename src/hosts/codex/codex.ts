@@ -3,14 +3,15 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { codex as format } from "../../formats/files/codex/codex.ts";
 import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
-import type {
-  AgentPlace,
-  ChildEvent,
-  ChildProgram,
-  ChildRights,
-  HookAgent,
-  ParentSession,
-  StartWords,
+import {
+  type AgentPlace,
+  type CarriedWords,
+  type ChildEvent,
+  type ChildProgram,
+  type ChildRights,
+  carriedWords,
+  type HookAgent,
+  type ParentSession,
 } from "../hooks/hook-agent.ts";
 import { codexWords } from "./tool-output.ts";
 
@@ -81,7 +82,7 @@ function turnEnds(lines: readonly unknown[]): ReadonlySet<string> {
 function rightsOf({ lines, startedWith }: ParentSession): ChildRights | string {
   const turn = asObject(asObject(lines.findLast((line) => asObject(line).type === "turn_context")).payload);
   const policy = asObject(turn.sandbox_policy);
-  const carried = carriedWords(startedWith);
+  const carried = carriedWords(startedWith, CARRIED);
   if (policy.type === undefined || carried === undefined)
     return "The sandbox of this session is not known, so that a child might do more than it.";
   if (!isPlainProfile(turn.permission_profile))
@@ -131,22 +132,8 @@ function isPlainProfile(profile: unknown): boolean {
   return isReadable && entries.every(({ access }) => access === "read" || access === "write");
 }
 
-/** What the parent was started with that its settings depend on; undefined where it is not known. */
-function carriedWords(started: StartWords | undefined): readonly string[] | undefined {
-  if (started === undefined) return undefined;
-  const { words, isExact } = started;
-  const carried: string[] = [];
-  for (const [at, word] of words.entries()) {
-    const [name = "", ...value] = word.split("=");
-    const takes = CARRIED[name];
-    if (takes === undefined) continue;
-    if (!isExact) return undefined;
-    carried.push(word, ...(takes === "one" && value.length === 0 ? [words[at + 1] ?? ""] : []));
-  }
-  return carried;
-}
-
-const CARRIED: Readonly<Record<string, "nothing" | "one">> = {
+/** What the settings of a session depend on. */
+const CARRIED: CarriedWords = {
   "-c": "one",
   "--config": "one",
   "--disable": "one",

@@ -158,7 +158,7 @@ function childEnvironment(
   sessionId: string,
 ): Record<string, string> {
   const handed = Object.entries(env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !child.ownVariables.test(entry[0]),
+    (entry): entry is [string, string] => entry[1] !== undefined && !child.ownVariables?.test(entry[0]),
   );
   return { ...Object.fromEntries(handed), [CHILD_VARIABLE]: sessionId };
 }

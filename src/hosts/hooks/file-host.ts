@@ -174,7 +174,7 @@ function asOurs({ addedByAgent }: FileAgent, message: Message, ends: ReadonlySet
     return isEnd ? { ...message, finish: "stop" } : message;
   }
   if (message.role !== "user") return message;
-  const isAdded = (text: string): boolean => addedByAgent.test(text);
+  const isAdded = (text: string): boolean => addedByAgent?.test(text) ?? false;
   if (!message.parts.some((part) => part.type === "text" && isAdded(part.text))) return message;
   const parts = message.parts.map((part) =>
     part.type === "text" && isAdded(part.text) ? { ...part, synthetic: true as const } : part,

@@ -19,12 +19,14 @@ import type { Format } from "../../transcript/format.ts";
 export interface FileAgent {
   readonly name: "claude-code" | "codex" | "pi";
   readonly format: Format<readonly unknown[]>;
-  /** Where a text of the user begins that the agent wrote in the user's name. */
-  readonly addedByAgent: RegExp;
+  /** Where a text of the user begins that the agent wrote in the user's name; unset where it writes none. */
+  readonly addedByAgent?: RegExp;
   /** The file of a session, or without an id of the newest; undefined where there is none. */
   findSession(sessionId: string | undefined, place: AgentPlace): Promise<string | undefined>;
   /** A line of a session's file as its format reads it, where that passes over what a hook of ours has added; unset for as it is. */
   readonly readLine?: (line: object) => object;
+  /** The lines of a session as it sends them now, where others of them edit some. */
+  readonly sentLines?: (lines: readonly unknown[]) => readonly unknown[];
   /** The ids of the answers with which turns ended, where the format does not say it. */
   readonly turnEnds?: (lines: readonly unknown[]) => ReadonlySet<string>;
   readonly child: ChildProgram;
@@ -65,7 +67,7 @@ export interface ChildProgram {
   readonly variable: string;
   isProgram(path: string): boolean;
   /** What the agent's process says of itself in its environment, which is not true of a child. */
-  readonly ownVariables: RegExp;
+  readonly ownVariables?: RegExp;
   /** The place of a new session. */
   sessionFile(session: { readonly id: string; readonly atMs: number }, place: AgentPlace): string;
   /** A line that holds a text of the user, for `decode`. */
@@ -94,6 +96,36 @@ export interface StartWords {
   readonly words: readonly string[];
   /** False where the system does not tell where one word ends. */
   readonly isExact: boolean;
+}
+
+/** The words of a command line that a child is started with too, and how many values follow each. */
+export type CarriedWords = Readonly<Record<string, "nothing" | "one" | "many">>;
+
+/** What a parent was started with that its child needs; undefined where that is not known. */
+export function carriedWords(
+  started: StartWords | undefined,
+  known: CarriedWords,
+): readonly string[] | undefined {
+  if (started === undefined) return undefined;
+  const { words, isExact } = started;
+  const carried: string[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? "";
+    const [name = "", ...value] = word.split("=");
+    const takes = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (takes === undefined) continue;
+    if (!isExact) return undefined;
+    carried.push(word);
+    if (value.length > 0 || takes === "nothing") continue;
+    const most = takes === "one" ? 1 : words.length;
+    for (let taken = 0; taken < most && at + 1 < words.length; taken += 1) {
+      const next = words[at + 1] ?? "";
+      if (next.startsWith("-") && takes === "many") break;
+      carried.push(next);
+      at += 1;
+    }
+  }
+  return carried;
 }
 
 /** What a child is held to: arguments of its program, and how much they allow compared with others. */

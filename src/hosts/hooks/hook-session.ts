@@ -155,16 +155,22 @@ export function sizeOf(file: string): number {
 
 /** The options, or why none can be used; then nothing is done. */
 export async function readHookOptions(env: AgentPlace["env"]): Promise<HookOptions> {
+  const { options, problems } = readPluginOptions(await readOptionsFile(env));
+  if (problems.length === 0) return { options };
+  return {
+    options,
+    problem: `Nothing is done until ${optionsFile(env)} is corrected: ${problems.join("; ")}`,
+  };
+}
+
+/** What the file of options holds; undefined where there is none, and a sentence where it is no JSON. */
+export async function readOptionsFile(env: AgentPlace["env"]): Promise<unknown> {
   const file = optionsFile(env);
   const text = await promisify(readFile)(file, "utf8").catch(() => undefined);
-  if (text === undefined) return { options: readPluginOptions().options };
   try {
-    const { options, problems } = readPluginOptions(JSON.parse(text));
-    if (problems.length === 0) return { options };
-    return { options, problem: `Nothing is done until ${file} is corrected: ${problems.join("; ")}` };
+    return text === undefined ? undefined : JSON.parse(text);
   } catch (error) {
-    const { options } = readPluginOptions();
-    return { options, problem: `Nothing is done until ${file} is corrected: ${errorMessage(error)}` };
+    return `${file} is no JSON: ${errorMessage(error)}`;
   }
 }
 

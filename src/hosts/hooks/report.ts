@@ -3,9 +3,9 @@ import { costRows, describeBreak, formatUSD, priceSources, rewritingLine } from 
 import { dearest, explainCost, type SessionCost } from "../../cost/explain-cost.ts";
 import { readRequests } from "../../cost/read-requests.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
-import { type PluginEntry, pluginJournal } from "../../plugin/stores/journal.ts";
+import { editsInForce, type PluginEntry, pluginJournal } from "../../plugin/stores/journal.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
-import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
+import { isDatabase, readForks } from "../../plugin/stores/plugin-stores.ts";
 import { measureWindow } from "../../session/measure-window.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { asNumber, asString } from "../../text/json.ts";
@@ -13,18 +13,21 @@ import { CHARS_PER_TOKEN, estimateTokens } from "../../text/tokens/estimate-toke
 import { formatBytes, plural } from "../../text/truncate.ts";
 import { toolResults } from "../../transcript/content.ts";
 import type { Transcript } from "../../transcript/message.ts";
+import { forkReport } from "../opencode2/tui/lines.ts";
 import { createFileHost, readLines } from "./file-host.ts";
 import type { AgentPlace, FileAgent } from "./hook-agent.ts";
 import { readHookOptions } from "./hook-session.ts";
 
-/** What a person reads about a session: what fills its window and what we did to it, or what its requests used. */
+/** What a person reads about a session: what fills its window and what we did to it, its forks, or what its requests used. */
 export async function reportOf(agent: FileAgent, question: ReportQuestion): Promise<string> {
   const { what, sessionId, env } = question;
+  if (what === "forks")
+    return forkReport(await readForks(pluginFolders({ store: undefined, env })), sessionId);
   const file = await agent.findSession(sessionId || undefined, question);
   if (file === undefined) return "There is no file of this session yet.";
   const lines = await readLines(file);
   const host = createFileHost(agent, { ...question, log: () => {} });
-  const transcript = host.format.decode(lines);
+  const transcript = host.format.decode((agent.sentLines?.(lines) ?? lines) as typeof lines);
   const entries = await readEntries(sessionId || idOf(file), env);
   return (
     what === "cost"
@@ -34,17 +37,30 @@ export async function reportOf(agent: FileAgent, question: ReportQuestion): Prom
 }
 
 /** What we did to a session in one line, for an agent that shows one of its user's; by our own notes alone, since it is asked often. */
-export async function statusOf(sessionId: string, env: AgentPlace["env"]): Promise<string> {
+export async function statusOf(
+  sessionId: string,
+  env: AgentPlace["env"],
+  now: readonly string[] = [],
+): Promise<string> {
   const entries = await readEntries(sessionId, env);
   const bounded = entries.filter((entry) => entry.type === "tool-output");
   const helped = entries.filter((entry) => entry.type === "other" && entry.name === "put-back");
-  if (bounded.length + helped.length === 0) return "carryover: nothing to do yet";
-  return [
-    `carryover: ${plural(bounded.length, "output")} bounded`,
-    ...(bounded.length > 0 ? [`${formatBytes(keptOut(bounded))} kept out`] : []),
+  const edits = editsInForce(entries);
+  const pruned = edits.filter(({ type }) => type === "batch").length;
+  const compacted = edits.length - pruned;
+  const facts = [
+    ...(bounded.length > 0
+      ? [`${plural(bounded.length, "output")} bounded`, `${formatBytes(keptOut(bounded))} kept out`]
+      : []),
+    ...(pruned > 0 ? [`pruned ${plural(pruned, "time")}`] : []),
+    ...(compacted > 0 ? [plural(compacted, "compaction")] : []),
     ...(helped.length > 0 ? [`put back after ${plural(helped.length, "compaction")}`] : []),
-  ].join(" · ");
+    ...now,
+  ];
+  return facts.length > 0 ? `carryover: ${facts.join(" · ")}` : NOTHING_DONE;
 }
+
+export const NOTHING_DONE = "carryover: nothing to do yet";
 
 export interface ReportQuestion extends AgentPlace {
   readonly what: string;
@@ -57,10 +73,14 @@ function idOf(file: string): string {
   return /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/.exec(basename(file))?.[1] ?? "unknown";
 }
 
-async function readEntries(sessionId: string, env: AgentPlace["env"]): Promise<readonly PluginEntry[]> {
+async function placeOf(env: AgentPlace["env"]) {
   const { store } = (await readHookOptions(env)).options;
   const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
-  const stores = openPluginStores({ store, folders, now: Date.now, usedBy: "command" });
+  return { store, folders };
+}
+
+async function readEntries(sessionId: string, env: AgentPlace["env"]): Promise<readonly PluginEntry[]> {
+  const stores = openPluginStores({ ...(await placeOf(env)), now: Date.now, usedBy: "command" });
   const { entries } = pluginJournal(await stores.journal(sessionId).read());
   await stores.close();
   return entries;
@@ -84,6 +104,16 @@ function contextLines(transcript: Transcript, entries: readonly PluginEntry[]): 
       row("", `${tool}: ${number(tokens)} tokens, ${number(chars)} characters`),
     ),
     ...boundedLines(entries),
+    ...editsInForce(entries)
+      .slice(-SHOWN)
+      .map(({ type, edits, savedTokens }) =>
+        type === "batch"
+          ? row("pruned", `${plural(edits, "output")}: ${number(savedTokens)} tokens, read again by recall`)
+          : row(
+              "compacted",
+              `${plural(edits, "message")}: ${number(savedTokens)} tokens, read again by recall`,
+            ),
+      ),
     ...compactionLines(entries),
   ];
 }

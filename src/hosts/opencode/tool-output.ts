@@ -58,8 +58,14 @@ async function keptByHost(metadata: unknown): Promise<Required<WholeOutput> | un
   return text === undefined ? undefined : { text, path };
 }
 
+/** The whole of a command's output from the host's file, with what the host says behind its own notice of the cut. */
+export async function wholeFromFile(path: string, shown: string, noticeEnd: number): Promise<WholeOutput> {
+  const text = await readHostFile(path);
+  return text === undefined ? { text: shown } : { text: text.trimEnd() + shown.slice(noticeEnd), path };
+}
+
 /** A file that the host wrote; undefined for anything else, and for one that would take long to read. */
-export async function readHostFile(path: string): Promise<string | undefined> {
+async function readHostFile(path: string): Promise<string | undefined> {
   const file = await open(path, READ_FLAGS).catch(() => undefined);
   if (file === undefined) return undefined;
   try {

@@ -16,7 +16,7 @@ import {
   omitUndefined,
   type UnknownObject,
 } from "../../text/json.ts";
-import { patchedFiles, readHostFile } from "../opencode/tool-output.ts";
+import { patchedFiles, wholeFromFile } from "../opencode/tool-output.ts";
 
 /** What OpenCode 2's tools mean. */
 export const opencode2Tools: HostTools = {
@@ -76,7 +76,7 @@ export function finishedTool(event: ToolEndEvent): FinishedTool | undefined {
     callId: event.id,
     tool: event.tool,
     get text() {
-      return textOf(event.result?.content);
+      return contentText(event.result?.content);
     },
     whole: () => wholeOutput(event),
   };
@@ -86,7 +86,7 @@ export function finishedTool(event: ToolEndEvent): FinishedTool | undefined {
 export function changeToolResult(event: ToolEndEvent, change: ToolOutputChange): void {
   const { result } = event;
   if (result === undefined) return;
-  const before = textOf(result.content) ?? "";
+  const before = contentText(result.content) ?? "";
   const text = change.type === "append" ? before + change.text : change.text;
   const spilled = change.type === "replace" ? change.spilled : undefined;
   const metadata = {
@@ -105,7 +105,7 @@ function withoutUndefined(value: object): unknown {
 }
 
 /** The text of a content that is text alone. */
-function textOf(content: unknown): string | undefined {
+export function contentText(content: unknown): string | undefined {
   if (typeof content === "string") return content;
   const parts = asArray(content).map(asObject);
   return parts.every(({ type, text }) => type === "text" && typeof text === "string")
@@ -115,7 +115,7 @@ function textOf(content: unknown): string | undefined {
 
 /** What the tool really said: `shell` keeps the end of a long output, and names a file that has all of it. */
 async function wholeOutput({ tool, result }: ToolEndEvent): Promise<WholeOutput> {
-  const shown = textOf(result?.content) ?? "";
+  const shown = contentText(result?.content) ?? "";
   if (tool !== "shell" || asObject(result?.metadata).truncated !== true) return { text: shown };
   // The last of its kind: a command may print one too.
   const start = shown.lastIndexOf(CUT_BY_SHELL);
@@ -124,8 +124,7 @@ async function wholeOutput({ tool, result }: ToolEndEvent): Promise<WholeOutput>
   const path = start === -1 || end === -1 ? "" : shown.slice(pathStart, end);
   // The path came with the output of a command: it must not make us read any other file for it.
   if (basename(dirname(dirname(path))) !== SHELL_FOLDER) return { text: shown };
-  const text = await readHostFile(path);
-  return text === undefined ? { text: shown } : { text: text.trimEnd() + shown.slice(end + 1), path };
+  return wholeFromFile(path, shown, end + 1);
 }
 
 const CUT_BY_SHELL = "\n\n[output truncated; full output saved to: ";

@@ -1,22 +1,31 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
-import type { AgentPlugin, ModelTool, RunningTool } from "../../plugin/host/agent-host.ts";
+import { type BranchView, draftsFor, readBranch, withSummaries } from "../../formats/files/pi/branch.ts";
+import { OWN_TYPE, readPiUsage } from "../../formats/files/pi/read-lines.ts";
+import type { AgentPlugin, FinishedTool, RunningTool, WholeOutput } from "../../plugin/host/agent-host.ts";
 import type { RequestEntry } from "../../plugin/host/host-parts.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
-import { CHILD_SESSIONS, LOG_FILE, optionsFile, pluginFolders } from "../../plugin/stores/folders.ts";
-import { readForks } from "../../plugin/stores/plugin-stores.ts";
-import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
+import { LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  omitUndefined,
+  textOrJson,
+  type UnknownObject,
+} from "../../text/json.ts";
+import type { Usage } from "../../transcript/message.ts";
 import { CHILD_VARIABLE } from "../hooks/child-process.ts";
+import { readOptionsFile } from "../hooks/hook-session.ts";
 import { reportOf } from "../hooks/report.ts";
 import { createLogFile } from "../log-file.ts";
-import { HOOK_MS } from "../opencode/hooks.ts";
+import { HOOK_MS, refusalOf } from "../opencode/hooks.ts";
 import { inTime } from "../opencode/sessions.ts";
-import { inputSchema } from "../opencode2/tools.ts";
-import { forkLines, listLine } from "../opencode2/tui/lines.ts";
-import { type BranchView, draftsFor, finishedTool, OWN_TYPE, readBranch } from "./entries.ts";
-import type { PiApi, PiContext } from "./pi-api.ts";
+import { wholeFromFile } from "../opencode/tool-output.ts";
+import { contentText, inputSchema } from "../opencode2/tools.ts";
+import type { PiApi, PiContext, PiEvents, PiHandler } from "./pi-api.ts";
 import { createPiHost, modelFacts, type PiHost, rightsOf } from "./pi-host.ts";
 
 /**
@@ -29,55 +38,74 @@ export async function extendPi(api: PiApi): Promise<void> {
   const { root } = pluginFolders({ store: undefined, env });
   const log = createLogFile(join(root, LOG_FILE));
   let open: PiContext | undefined;
-  const host = createPiHost({
-    ...{ api, env, directory, log, sessionFolder: join(root, CHILD_SESSIONS) },
-    current: () => open,
-  });
+  const host = createPiHost({ api, env, directory, log, current: () => open });
   const isChild = Boolean(env[CHILD_VARIABLE]);
   const plugin = createPlugin(host, await readOptions(env), { env, ...(isChild && { scope: "child" }) });
   host.childProcesses.listen(plugin);
+  const onFailure = (what: string, cause: unknown): void =>
+    log("error", `${what} failed and changed nothing`, { cause: String(cause) });
 
   /** A handler that is late or fails has no effect. */
   const on: PiApi["on"] = (event, handler) =>
-    api.on(event, async (given, ctx) => {
+    api.on(event, (given, ctx) => {
       open = ctx;
-      try {
-        const limitMs = event === "session_before_compact" ? COMPACTION_MS : HOOK_MS;
-        return await inTime(Promise.resolve(handler(given, ctx)), limitMs);
-      } catch (cause) {
-        log("error", `${event} failed and changed nothing`, { cause: String(cause) });
-        return undefined;
-      }
+      const limitMs = event === "session_before_compact" ? COMPACTION_MS : HOOK_MS;
+      return inTime(handler(given, ctx), limitMs).catch((cause: unknown) => onFailure(event, cause));
     });
-  addHandlers(on, { api, host, plugin });
-  for (const [name, tool] of Object.entries(plugin.tools))
-    api.registerTool(toolDefinition(name, tool, (ctx, callId) => runningTool({ api, host, ctx, callId })));
-  if (!isChild) addCommands(api, { host, plugin, setOpen: (ctx) => (open = ctx) });
+  addHandlers(on, { api, host, plugin, onFailure });
+  const running = createRunningTool(api, host);
+  for (const [name, { description, parameters, execute }] of Object.entries(plugin.tools))
+    api.registerTool({
+      ...{ name, label: name, description, parameters: inputSchema(parameters) },
+      async execute(callId, args, signal = new AbortController().signal, _, ctx) {
+        const text = await execute(args, { ...running(ctx, callId), signal });
+        return { content: [{ type: "text", text }], details: {} };
+      },
+    });
+  if (isChild) return;
+  const command = (name: string, description: string, run: PiHandler<string>) =>
+    api.registerCommand(name, {
+      description,
+      handler(args, ctx) {
+        open = ctx;
+        return run(args, ctx);
+      },
+    });
+  for (const [what, description] of Object.entries(REPORTS))
+    command(what, description, async (_, { ui, sessionManager }) => {
+      const question = { what, env, directory, sessionId: sessionManager.getSessionId() };
+      ui.notify(await reportOf(host.agent, question).catch(String), "info");
+    });
+  for (const [name, { description, template }] of Object.entries(plugin.commands))
+    command(name, description, async (args) => {
+      const text = template.replace("$ARGUMENTS", () => args);
+      api.sendUserMessage(text, { deliverAs: "followUp" });
+    });
+}
+
+/** A model may write for minutes. */
+const COMPACTION_MS = 5 * 60_000;
+
+/** The commands that tell a person something. */
+const REPORTS = { context: "What fills the window, and what left it", forks: "The forks of this session" };
+
+/**
+ * pi's own summary takes no words of ours, so that unless the user chose otherwise its model is asked by us: for a summary
+ * beside which facts and pins stand.
+ */
+async function readOptions(env: NodeJS.ProcessEnv): Promise<unknown> {
+  const given = (await readOptionsFile(env)) ?? {};
+  return typeof given === "object" ? { compaction: "own-model", ...given } : given;
 }
 
 interface Parts {
   readonly api: PiApi;
   readonly host: PiHost;
   readonly plugin: AgentPlugin;
+  readonly onFailure: (what: string, cause: unknown) => void;
 }
 
-/** A model may write for minutes. */
-const COMPACTION_MS = 5 * 60_000;
-
-/**
- * The options file that agents without a place for options have in common. pi's own summary takes no words of ours, so that
- * unless the user chose otherwise its model is asked by us: for a summary beside which facts and pins stand.
- */
-async function readOptions(env: NodeJS.ProcessEnv): Promise<unknown> {
-  const text = await readFile(optionsFile(env), "utf8").catch(() => "{}");
-  try {
-    return { compaction: "own-model", ...(JSON.parse(text) as object) };
-  } catch {
-    return `${optionsFile(env)} is no JSON`;
-  }
-}
-
-function addHandlers(on: PiApi["on"], { api, host, plugin }: Parts): void {
+function addHandlers(on: PiApi["on"], { api, host, plugin, onFailure }: Parts): void {
   const idOf = (ctx: PiContext): string => ctx.sessionManager.getSessionId();
 
   /** The window as the plugin wants it sent. */
@@ -90,9 +118,9 @@ function addHandlers(on: PiApi["on"], { api, host, plugin }: Parts): void {
     const facts = modelFacts(model, api.getSettings());
     await plugin.onSignal({ type: "request", sessionId, model: facts });
     const answer = view.window.findLast(({ message }) => asObject(message).role === "assistant");
-    const lastAnswerAtMs = asNumber(asObject(answer?.message).timestamp);
-    const request = { sessionId, messages, model: { provider: facts.provider, id: facts.id } };
-    await plugin.beforeRequest({ ...request, ...(lastAnswerAtMs !== undefined && { lastAnswerAtMs }) });
+    const lastAnswerAtMs = asNumber(asObject(answer?.message).timestamp) ?? Date.now();
+    const { provider, id } = facts;
+    await plugin.beforeRequest({ sessionId, messages, model: { provider, id }, lastAnswerAtMs });
     return { ...view, messages };
   }
 
@@ -101,6 +129,7 @@ function addHandlers(on: PiApi["on"], { api, host, plugin }: Parts): void {
     // In a session that went on without us once, pi leaves all of them out for good.
     if (!own.some((name) => active.includes(name))) api.setActiveTools([...active, ...own]);
     await plugin.onSignal({ type: "ready" });
+    await host.screen.draw();
   });
   on("session_shutdown", async () => {
     host.childProcesses.endAll();
@@ -113,6 +142,7 @@ function addHandlers(on: PiApi["on"], { api, host, plugin }: Parts): void {
     if (aborted)
       await plugin.onSignal({ type: "failed", sessionId, error: { kind: "aborted", message: "stopped" } });
     await plugin.onSignal({ type: "idle", sessionId });
+    await host.screen.draw();
   });
   on("before_agent_start", async ({ message }, ctx) => {
     const from = message?.customType === OWN_TYPE ? "plugin" : "user";
@@ -122,20 +152,14 @@ function addHandlers(on: PiApi["on"], { api, host, plugin }: Parts): void {
   });
   on("context", async ({ messages }, ctx) => {
     const { window, messages: lines } = await edited(ctx);
-    // What belongs behind a summary of pi's own cannot be appended to it.
-    const summaries = new Map(window.map(({ id, summary }) => [summary, id]));
-    const now = new Map(lines.map(asObject).map(({ id, summary }) => [id, summary]));
-    const shown = messages.map((message) => {
-      const summary =
-        message.role === "compactionSummary" ? now.get(summaries.get(message.summary)) : undefined;
-      return typeof summary === "string" && summary !== message.summary ? { ...message, summary } : message;
-    });
-    return shown.some((message, index) => message !== messages[index]) ? { messages: shown } : undefined;
+    const shown = withSummaries(messages, { window, edited: lines });
+    return shown === messages ? undefined : { messages: shown };
   });
   on("message_end", async ({ message }, ctx) => {
-    if (message.role !== "assistant") return undefined;
-    const request = requestEntry(message);
+    const usage = readPiUsage(message.usage);
+    if (message.role !== "assistant" || usage === undefined) return undefined;
     const isFinished = message.stopReason !== "toolUse";
+    const request = requestEntry(message, usage);
     return plugin.onSignal({ type: "answer", sessionId: idOf(ctx), isFinished, request });
   });
   on("turn_end", async (_, ctx) => {
@@ -143,196 +167,110 @@ function addHandlers(on: PiApi["on"], { api, host, plugin }: Parts): void {
     const entries = draftsFor(view, messages);
     return entries.length > 0 ? { entries } : undefined;
   });
-  on("tool_call", async ({ toolName, toolCallId, input }, ctx) => {
-    const call = { sessionId: idOf(ctx), callId: toolCallId, tool: toolName, input };
-    const reason = await plugin.beforeTool(call);
+  on("tool_call", async ({ toolName: tool, toolCallId: callId, input }, ctx) => {
+    const call = { sessionId: idOf(ctx), callId, tool, input };
+    const reason = await refusalOf(
+      () => call,
+      plugin,
+      (cause) => onFailure("tool_call", cause),
+    );
     return reason === undefined ? undefined : { block: true, reason };
   });
   on("tool_result", async (event, ctx) => {
     if (event.parentToolCallId !== undefined) return undefined;
-    const tool = finishedTool(event, idOf(ctx));
-    await plugin.afterTool(tool.finished, tool.change);
-    const content = tool.changed();
-    return content && { content, structuredContent: event.structuredContent };
+    const { toolName: tool, toolCallId: callId, details, structuredContent } = event;
+    let content: unknown = event.content;
+    const finished: FinishedTool = {
+      ...{ sessionId: idOf(ctx), callId, tool },
+      get text() {
+        return contentText(content);
+      },
+      whole: () => wholeOutput(details, contentText(content) ?? ""),
+    };
+    await plugin.afterTool(finished, ({ type, text }) => {
+      content = [{ type: "text", text: type === "append" ? `${finished.text ?? ""}${text}` : text }];
+    });
+    return content === event.content ? undefined : { content, structuredContent };
   });
-  on("session_before_compact", async ({ preparation, customInstructions, signal }, ctx) => {
-    const { provider, id } = ctx.model ?? {};
-    const asked = createSummarizer(ctx, { customInstructions, signal });
+  on("session_before_compact", async (event, ctx) => {
+    let usage: unknown;
     const compacted = await plugin.compact({
       sessionId: idOf(ctx),
-      ...(provider !== undefined && id !== undefined && { model: { provider, id } }),
+      ...(ctx.model && { model: { provider: ctx.model.provider, id: ctx.model.id } }),
       messages: async () => readBranch(ctx.sessionManager.getBranch()).window,
-      summarizer: asked.summarizer,
+      summarizer: createSummarizer(ctx, { ...event, onUsage: (used) => (usage = used) }),
     });
-    if (compacted === undefined) {
-      await plugin.beforeCompaction({ sessionId: idOf(ctx) });
-      return undefined;
-    }
+    if (compacted === undefined) return void (await plugin.beforeCompaction({ sessionId: idOf(ctx) }));
     const { summary, firstKeptId: firstKeptEntryId = null } = compacted;
-    const { tokensBefore } = preparation;
-    const usage = asked.usage();
-    return {
-      compaction: { summary, firstKeptEntryId, tokensBefore, ...(usage === undefined ? {} : { usage }) },
-    };
+    const { tokensBefore } = event.preparation;
+    return { compaction: omitUndefined({ summary, firstKeptEntryId, tokensBefore, usage }) };
   });
   on("session_compact", async (_, ctx) => plugin.onSignal({ type: "compacted", sessionId: idOf(ctx) }));
 }
 
 /** Asks the model of the session, as pi does for a summary of its own; its cost is pi's to count. */
-function createSummarizer(ctx: PiContext, { customInstructions, signal }: SummaryWish): AskedModel {
-  let usage: unknown;
-  const summarizer: Summarizer = {
-    async summarize({ system, prompt, maxOutputTokens }, options) {
+function createSummarizer(
+  ctx: PiContext,
+  { customInstructions: asked, signal, onUsage }: AskedSummary,
+): Summarizer {
+  return {
+    async summarize({ system: systemPrompt, prompt, maxOutputTokens }, options) {
       if (ctx.model === undefined) throw new Error("no model is chosen");
-      const wish = customInstructions ? `\n\nThe user asks of the summary: ${customInstructions}` : "";
-      const content = [{ type: "text", text: prompt + wish }];
-      const answer = asObject(
-        await ctx.modelRegistry.complete(
-          ctx.model,
-          { systemPrompt: system, messages: [{ role: "user", content, timestamp: Date.now() }] },
-          {
-            maxTokens: Math.min(maxOutputTokens, ctx.model.maxTokens),
-            signal: AbortSignal.any([signal, options.signal]),
-            cacheRetention: "none",
-          },
-        ),
-      );
-      usage = answer.usage;
-      if (answer.stopReason === "error") throw new Error(asString(answer.errorMessage) ?? "no summary came");
-      return asArray(answer.content)
+      const text = asked ? `${prompt}\n\nThe user asks of the summary: ${asked}` : prompt;
+      const messages = [{ role: "user", content: [{ type: "text", text }], timestamp: Date.now() }];
+      const maxTokens = Math.min(maxOutputTokens, ctx.model.maxTokens);
+      const both = { signal: AbortSignal.any([signal, options.signal]), cacheRetention: "none", maxTokens };
+      const answer = await ctx.modelRegistry.complete(ctx.model, { systemPrompt, messages }, both);
+      const { usage, stopReason, errorMessage, content } = asObject(answer);
+      onUsage(usage);
+      if (stopReason === "error") throw new Error(asString(errorMessage) ?? "no summary came");
+      return asArray(content)
         .map((block) => asString(asObject(block).text) ?? "")
         .join("");
     },
   };
-  return { summarizer, usage: () => usage };
 }
 
-interface AskedModel {
-  readonly summarizer: Summarizer;
-  usage(): unknown;
-}
+type AskedSummary = PiEvents["session_before_compact"] & { readonly onUsage: (usage: unknown) => void };
 
-interface SummaryWish {
-  readonly customInstructions: string | undefined;
-  readonly signal: AbortSignal;
-}
-
-function requestEntry({
-  responseId,
-  timestamp,
-  provider,
-  model,
-  usage,
-  errorMessage,
-}: UnknownObject): RequestEntry {
-  const { input, output, cacheRead, cacheWrite, cost } = asObject(usage);
-  const error = asString(errorMessage);
+function requestEntry(answer: UnknownObject, { totalTokens: _, ...used }: Usage): RequestEntry {
+  const error = asString(answer.errorMessage);
   return {
     type: "request",
-    messageId: asString(responseId) ?? textOrJson(timestamp),
-    model: `${textOrJson(provider)}/${textOrJson(model)}`,
-    inputTokens: asNumber(input) ?? 0,
-    outputTokens: asNumber(output) ?? 0,
-    reasoningTokens: 0,
-    cacheReadTokens: asNumber(cacheRead) ?? 0,
-    cacheWriteTokens: asNumber(cacheWrite) ?? 0,
-    costUSD: asNumber(asObject(cost).total) ?? 0,
+    messageId: asString(answer.responseId) ?? textOrJson(answer.timestamp),
+    model: `${textOrJson(answer.provider)}/${textOrJson(answer.model)}`,
+    ...used,
+    costUSD: asNumber(asObject(asObject(answer.usage).cost).total) ?? 0,
     ...(error !== undefined && { error }),
   };
 }
 
-type Running = (ctx: PiContext, callId: string) => Omit<RunningTool, "signal">;
-
-function toolDefinition(name: string, tool: ModelTool, running: Running): UnknownObject {
-  return {
-    name,
-    label: name,
-    description: tool.description,
-    parameters: inputSchema(tool.parameters),
-    async execute(
-      callId: string,
-      args: unknown,
-      signal: AbortSignal | undefined,
-      _: unknown,
-      ctx: PiContext,
-    ) {
-      const call = { ...running(ctx, callId), signal: signal ?? new AbortController().signal };
-      return { content: [{ type: "text", text: await tool.execute(args, call) }], details: {} };
-    },
-  };
+/** Commands keep the end of a long output, and all of it in a file. What pi says of them behind it stays. */
+async function wholeOutput(details: unknown, shown: string): Promise<WholeOutput> {
+  const { fullOutputPath, truncation } = asObject(details);
+  const path = asString(fullOutputPath);
+  if (path === undefined || asObject(truncation).truncated !== true) return { text: shown };
+  const notice = `Full output: ${path}]`;
+  const at = shown.lastIndexOf(notice);
+  return wholeFromFile(path, shown, at === -1 ? shown.length : at + notice.length);
 }
 
-function runningTool({ api, host, ctx, callId }: CallPlace): ReturnType<Running> {
-  const sessionId = ctx.sessionManager.getSessionId();
-  const isCall = (block: unknown): boolean => asObject(block).id === callId;
-  const entry = ctx.sessionManager
-    .getBranch()
-    .findLast(({ message }) => asArray(asObject(message).content).some(isCall));
-  return {
-    sessionId,
-    callId,
-    ...(entry && { messageId: entry.id }),
-    agent: host.agent.name,
-    ...(ctx.model && { model: modelFacts(ctx.model, api.getSettings()) }),
-    // pi has no rules about agents: a child is offered the tools that its parent is.
-    async mayStart() {
-      host.childProcesses.setRights(sessionId, rightsOf(api, ctx));
-      return { status: "allowed" };
-    },
-    setTitle: () => {},
-  };
-}
-
-interface CallPlace extends Pick<Parts, "api" | "host"> {
-  readonly ctx: PiContext;
-  readonly callId: string;
-}
-
-function addCommands(api: PiApi, { host, plugin, setOpen }: CommandParts): void {
-  const { env } = process;
-  const report = async (ctx: PiContext, what: string): Promise<string> =>
-    reportOf(host.agent, {
-      ...{ what, env, directory: host.directory },
-      sessionId: ctx.sessionManager.getSessionId(),
-    });
-  const forks = async ({ sessionManager }: PiContext): Promise<string> => {
-    const recorded = await readForks(pluginFolders({ store: undefined, env }));
-    const question = { rootSessionId: sessionManager.getSessionId(), nowMs: Date.now() };
-    const nothing = () => undefined;
-    const lines = forkLines(recorded, { ...question, stepOf: nothing, askOf: nothing });
-    const rows = lines.map(
-      (line) => `${line.title}  ${listLine(line)}${line.step ? `\n    ${line.step}` : ""}`,
-    );
-    return rows.length > 0 ? rows.join("\n") : "This session has no forks.";
-  };
-  const shown = {
-    context: {
-      description: "What fills the window, and what left it",
-      text: (ctx: PiContext) => report(ctx, "context"),
-    },
-    forks: { description: "The forks of this session", text: forks },
-  };
-  for (const [name, { description, text }] of Object.entries(shown))
-    api.registerCommand(name, {
-      description,
-      async handler(_, ctx) {
-        setOpen(ctx);
-        ctx.ui.notify(await text(ctx).catch(String), "info");
+/** What a running tool is told. pi has no rules about agents: a child is offered the tools that its parent is. */
+function createRunningTool(api: PiApi, { agent, childProcesses }: PiHost) {
+  return (ctx: PiContext, callId: string): Omit<RunningTool, "signal"> => {
+    const sessionId = ctx.sessionManager.getSessionId();
+    const branch = ctx.sessionManager.getBranch();
+    const isCall = (block: unknown): boolean => asObject(block).id === callId;
+    const entry = branch.findLast(({ message }) => asArray(asObject(message).content).some(isCall));
+    return {
+      ...{ sessionId, callId, agent: agent.name },
+      ...(entry && { messageId: entry.id }),
+      ...(ctx.model && { model: modelFacts(ctx.model, api.getSettings()) }),
+      async mayStart() {
+        childProcesses.setRights(sessionId, rightsOf(api, ctx));
+        return { status: "allowed" };
       },
-    });
-  for (const [name, { description, template }] of Object.entries(plugin.commands))
-    api.registerCommand(name, {
-      description,
-      async handler(args, ctx) {
-        setOpen(ctx);
-        api.sendUserMessage(
-          template.replace("$ARGUMENTS", () => args),
-          { deliverAs: "followUp" },
-        );
-      },
-    });
-}
-
-interface CommandParts extends Pick<Parts, "host" | "plugin"> {
-  readonly setOpen: (ctx: PiContext) => void;
+      setTitle: () => {},
+    };
+  };
 }

@@ -1,23 +1,13 @@
+import type { PiEntry } from "../../formats/files/pi/branch.ts";
 import type { UnknownObject } from "../../text/json.ts";
-
-/** An entry of a session: a line of its file. */
-export type PiEntry = UnknownObject & { readonly type: string; readonly id: string };
 
 /** What we use of pi's extension interface, as of 1.5.0. */
 export interface PiApi {
   on<Event extends keyof PiEvents>(event: Event, handler: PiHandler<PiEvents[Event]>): unknown;
-  registerTool(tool: UnknownObject): void;
-  registerCommand(
-    name: string,
-    command: {
-      readonly description: string;
-      readonly handler: (args: string, ctx: PiContext) => Promise<void>;
-    },
-  ): void;
-  sendMessage(
-    message: OwnMessage,
-    options: { readonly triggerTurn: boolean; readonly deliverAs: "steer" },
-  ): void;
+  registerTool(tool: UnknownObject & { execute(...call: PiCall): Promise<object> }): void;
+  registerCommand(name: string, command: { description: string; handler: PiHandler<string> }): void;
+  /** A message that nobody wrote, which the model reads as the user's. */
+  sendMessage(message: object, options: { readonly triggerTurn: boolean; readonly deliverAs: "steer" }): void;
   sendUserMessage(text: string, options: { readonly deliverAs: "followUp" }): void;
   getActiveTools(): readonly string[];
   setActiveTools(names: readonly string[]): void;
@@ -25,18 +15,11 @@ export interface PiApi {
   getSettings(): unknown;
 }
 
-type PiHandler<Event> = (event: Event, ctx: PiContext) => Promise<unknown>;
+export type PiHandler<Event> = (event: Event, ctx: PiContext) => Promise<unknown>;
 
-/** A message that nobody wrote, which the model reads as the user's. */
-export interface OwnMessage {
-  readonly customType: string;
-  readonly content: string;
-  readonly display: boolean;
-  readonly details?: unknown;
-}
+type PiCall = [id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: PiContext];
 
 export interface PiContext {
-  readonly cwd: string;
   /** Somebody can be asked: in the terminal, and over RPC. */
   readonly hasUI: boolean;
   readonly model: PiModel | undefined;
@@ -46,7 +29,6 @@ export interface PiContext {
   readonly sessionManager: {
     getSessionId(): string;
     getSessionFile(): string | undefined;
-    getSessionName(): string | undefined;
     /** From the root to the newest entry. */
     getBranch(): readonly PiEntry[];
   };
@@ -68,17 +50,7 @@ export interface PiModel {
   readonly cost?: { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
 }
 
-export interface ToolResultEvent {
-  readonly toolName: string;
-  readonly toolCallId: string;
-  /** Set where another tool made the call, which reads the output itself. */
-  readonly parentToolCallId?: string;
-  readonly content: readonly unknown[];
-  readonly details: unknown;
-  readonly structuredContent?: unknown;
-}
-
-interface PiEvents {
+export interface PiEvents {
   session_start: unknown;
   session_shutdown: unknown;
   agent_start: unknown;
@@ -88,9 +60,17 @@ interface PiEvents {
   message_end: { readonly message: UnknownObject };
   turn_end: unknown;
   tool_call: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
-  tool_result: ToolResultEvent;
+  tool_result: {
+    readonly toolName: string;
+    readonly toolCallId: string;
+    /** Set where another tool made the call, which reads the output itself. */
+    readonly parentToolCallId?: string;
+    readonly content: readonly unknown[];
+    readonly details: unknown;
+    readonly structuredContent?: unknown;
+  };
   session_before_compact: {
-    readonly preparation: { readonly firstKeptEntryId: string; readonly tokensBefore: number };
+    readonly preparation: { readonly tokensBefore: number };
     readonly customInstructions?: string;
     readonly signal: AbortSignal;
   };

@@ -1,13 +1,24 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { piBeforeEdits } from "../../formats/files/pi/pi.ts";
+import { OWN_TYPE, shownLines } from "../../formats/files/pi/read-lines.ts";
 import type { AgentHost, HostPrompt, HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
-import type { HostScreen, ModelFacts } from "../../plugin/host/host-parts.ts";
+import type { HostCheckpoints, HostScreen, ModelFacts } from "../../plugin/host/host-parts.ts";
+import { CHILD_SESSIONS, pluginFolders } from "../../plugin/stores/folders.ts";
 import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
 import { clipLine, plural } from "../../text/truncate.ts";
 import { createFileHost, type FileHost } from "../hooks/file-host.ts";
-import type { AgentPlace, ChildEvent, ChildProgram, ChildRights, FileAgent } from "../hooks/hook-agent.ts";
-import { OWN_TYPE, piCheckpoints, piFormat } from "./entries.ts";
+import {
+  type AgentPlace,
+  type CarriedWords,
+  type ChildEvent,
+  type ChildProgram,
+  type ChildRights,
+  carriedWords,
+  type FileAgent,
+} from "../hooks/hook-agent.ts";
+import { NOTHING_DONE, statusOf } from "../hooks/report.ts";
 import type { PiApi, PiContext, PiModel } from "./pi-api.ts";
 
 /**
@@ -15,7 +26,7 @@ import type { PiApi, PiContext, PiModel } from "./pi-api.ts";
  * are sessions in files of ours, which pi's own program goes on with.
  */
 export function createPiHost(setup: PiHostSetup): PiHost {
-  const { api, current, log, directory } = setup;
+  const { api, current } = setup;
   const agent = createPiAgent(setup);
   const base = createFileHost(agent, setup);
   const queue = new Map<string, UnknownObject>();
@@ -33,7 +44,7 @@ export function createPiHost(setup: PiHostSetup): PiHost {
     try {
       api.sendMessage(message, { triggerTurn: reply === "wanted", deliverAs: "steer" });
       for (const untilMs = Date.now() + STORE_MS; Date.now() < untilMs; await sleep(LOOK_MS))
-        if (isStored()) return { status: "ok", value: undefined };
+        if (isStored()) return DONE;
       // It waits for a call to end.
       return { status: "failed", code: "no-answer", reason: "the message is not stored yet" };
     } catch (cause) {
@@ -44,23 +55,12 @@ export function createPiHost(setup: PiHostSetup): PiHost {
 
   const sessions: HostSessions = {
     ...base.sessions,
-    async get(sessionId) {
-      const known = await base.sessions.get(sessionId);
-      const title = openSession(sessionId)?.sessionManager.getSessionName();
-      return known.status === "ok" && title !== undefined
-        ? { status: "ok", value: { ...known.value, title } }
-        : known;
-    },
     async read(sessionId) {
       const branch = openSession(sessionId)?.sessionManager.getBranch();
       if (branch === undefined) return base.sessions.read(sessionId);
       for (const { details } of branch) queue.delete(textOrJson(asObject(details).messageId));
-      let parentId = branch.at(-1)?.id;
-      const waiting = [...queue.values()].map((line) => {
-        const placed = { ...line, parentId };
-        parentId = textOrJson(line.id);
-        return placed;
-      });
+      const lines = [...queue.values()];
+      const waiting = lines.map((line, at) => ({ ...line, parentId: (lines[at - 1] ?? branch.at(-1))?.id }));
       return { status: "ok", value: { messages: [...branch, ...waiting] } };
     },
     async status(sessionId) {
@@ -77,14 +77,13 @@ export function createPiHost(setup: PiHostSetup): PiHost {
       const open = openSession(sessionId);
       if (open === undefined) return base.sessions.stop(sessionId);
       open.abort();
-      return { status: "ok", value: undefined };
+      return DONE;
     },
   };
 
   return {
     ...base,
     agent,
-    directory,
     get attendance(): AgentHost["attendance"] {
       return current()?.hasUI ? "attended" : "headless";
     },
@@ -95,18 +94,15 @@ export function createPiHost(setup: PiHostSetup): PiHost {
         return current()?.hasUI ?? false;
       },
     },
-    format: { ...base.format, checkpoints: piCheckpoints },
+    format: { ...base.format, checkpoints },
     sessions,
-    screen: createScreen(current),
-    log,
+    screen: createScreen(setup),
     dropQueue: () => queue.clear(),
   };
 }
 
 interface PiHostSetup extends AgentPlace {
   readonly api: PiApi;
-  /** Where the sessions of children are kept. */
-  readonly sessionFolder: string;
   readonly log: AgentHost["log"];
   /** Of the newest event; undefined before the first. */
   readonly current: () => PiContext | undefined;
@@ -114,40 +110,49 @@ interface PiHostSetup extends AgentPlace {
 
 export interface PiHost extends FileHost {
   readonly agent: FileAgent;
+  readonly screen: HostScreen & { draw(): Promise<void> };
   /** What was queued and is not stored by now is gone: pi drops it when its user stops the agent. */
   dropQueue(): void;
 }
 
+const DONE: HostValue<void> = { status: "ok", value: undefined };
 const STORE_MS = 60_000;
 const LOOK_MS = 50;
 
-/** Counts in the status line, forks at work above the editor. */
-function createScreen(current: () => PiContext | undefined): HostScreen {
-  const lines = new Map<string, string>();
+/** pi keeps what it was told to keep behind a summary. */
+const checkpoints: HostCheckpoints = {
+  keepsTail: true,
+  find: (messages) =>
+    messages.flatMap((message, index) => {
+      const { type, summary } = asObject(message);
+      return type === "compaction" && typeof summary === "string" ? [{ index, summary }] : [];
+    }),
+  write: (message, summary) => ({ ...message, summary }),
+};
+
+/** What was done in the status line, forks at work above the editor. */
+function createScreen({ current, env }: PiHostSetup): PiHost["screen"] {
   const children = new Map<string, string>();
-  const draw = (): void => {
-    const { ui } = current() ?? {};
-    const count = (wanted: string): number => [...lines.values()].filter((label) => label === wanted).length;
-    const facts = [
-      ...(count("cut") > 0 ? [`${plural(count("cut"), "output")} cut`] : []),
-      ...(count("pruned") > 0 ? [`pruned ${plural(count("pruned"), "time")}`] : []),
-      ...(children.size > 0 ? [plural(children.size, "fork")] : []),
-    ];
-    ui?.setStatus(OWN_TYPE, facts.length > 0 ? `carryover: ${facts.join(" · ")}` : undefined);
-    ui?.setWidget(OWN_TYPE, children.size > 0 ? [...children.values()] : undefined);
-  };
+  async function draw(): Promise<void> {
+    const open = current();
+    if (!open?.hasUI) return;
+    const { ui, sessionManager } = open;
+    ui.setWidget(OWN_TYPE, children.size > 0 ? [...children.values()] : undefined);
+    const forks = children.size > 0 ? [plural(children.size, "fork")] : [];
+    const status = await statusOf(sessionManager.getSessionId(), env, forks);
+    ui.setStatus(OWN_TYPE, status === NOTHING_DONE ? undefined : status);
+  }
   return {
     toast: (text, tone) => current()?.ui.notify(text, tone === "success" ? "info" : tone),
     async show(piece) {
-      if (piece.type === "line") lines.set(piece.key, piece.label);
-      if (piece.type === "child") {
-        if (piece.state !== "running") children.delete(piece.key);
-        else children.set(piece.key, clipLine(`⑂ ${piece.name}: ${piece.text}`, WIDGET_CHARS));
-      }
-      draw();
+      if (piece.type === "child" && piece.state !== "running") children.delete(piece.key);
+      else if (piece.type === "child")
+        children.set(piece.key, clipLine(`⑂ ${piece.name}: ${piece.text}`, WIDGET_CHARS));
+      await draw();
       return "shown";
     },
     open: async () => "not-opened",
+    draw,
   };
 }
 
@@ -158,16 +163,15 @@ export function modelFacts(model: PiModel, settings: unknown): ModelFacts {
   const { provider, id, contextWindow, cost } = model;
   const reserve = asNumber(asObject(asObject(settings).compaction).reserveTokens) ?? RESERVE_TOKENS;
   const facts = { provider, id, contextTokens: contextWindow, outputTokens: reserve };
-  if (cost === undefined || !(cost.input > 0)) return facts;
-  const { input, cacheRead, cacheWrite } = cost;
-  return { ...facts, prices: { input, cacheRead, cacheWrite } };
+  return cost !== undefined && cost.input > 0 ? { ...facts, prices: cost } : facts;
 }
 
 const RESERVE_TOKENS = 16_384;
 
 /** pi's files and its program, as measured on 1.5.0. Children have a folder of their own: pi would offer them to be resumed. */
-function createPiAgent({ sessionFolder, current }: PiHostSetup): FileAgent {
-  const fileOf = (sessionId: string): string => join(sessionFolder, `${sessionId}.jsonl`);
+function createPiAgent({ env, current }: PiHostSetup): FileAgent {
+  const { root } = pluginFolders({ store: undefined, env });
+  const fileOf = (sessionId: string): string => join(root, CHILD_SESSIONS, `${sessionId}.jsonl`);
   const [, script = ""] = process.argv;
   const child: ChildProgram = {
     // A compiled pi has no script of its own.
@@ -175,26 +179,21 @@ function createPiAgent({ sessionFolder, current }: PiHostSetup): FileAgent {
     command: "pi",
     variable: "PI_BIN",
     isProgram: () => false,
-    ownVariables: /(?!)/,
     sessionFile: ({ id }) => fileOf(id),
-    textLine: (text) => ({
+    textLine: (content) => ({
       type: "message",
       id: "text",
       parentId: null,
-      timestamp: new Date(0).toISOString(),
-      message: { role: "user", content: text, timestamp: 0 },
+      message: { role: "user", content },
     }),
     rightsOf: () => "A child has what the open session has.",
-    resume: ({ sessionId, rights }) => [
-      ...["-p", "--mode", "json", "--session", fileOf(sessionId)],
-      ...rights.args,
-    ],
+    resume: ({ sessionId: id, rights }) => ["-p", "--mode", "json", "--session", fileOf(id), ...rights.args],
     readEvent,
   };
   return {
     name: "pi",
-    format: piFormat,
-    addedByAgent: /(?!)/,
+    format: piBeforeEdits,
+    sentLines: shownLines,
     async findSession(sessionId) {
       const { sessionManager } = current() ?? {};
       if (sessionId === undefined || sessionId === sessionManager?.getSessionId())
@@ -208,53 +207,40 @@ function createPiAgent({ sessionFolder, current }: PiHostSetup): FileAgent {
 /** The tools that are offered now, the model, and what pi was started with that its work depends on. */
 export function rightsOf(api: PiApi, { model }: PiContext): ChildRights {
   const tools = api.getActiveTools().filter((tool) => !tool.startsWith("fork"));
+  const end = process.argv.indexOf("--");
+  const words = process.argv.slice(2, end === -1 ? undefined : end);
   return {
     rank: 1,
     args: [
       ...(model === undefined ? [] : ["--model", `${model.provider}/${model.id}`]),
       ...["--thinking", api.getThinkingLevel(), "--tools", tools.join(",")],
-      ...carriedWords(process.argv.slice(2)),
+      ...(carriedWords({ words, isExact: true }, CARRIED) ?? []),
     ],
     label: `tools ${tools.join(", ")}`,
   };
 }
 
-function carriedWords(words: readonly string[]): readonly string[] {
-  const end = words.indexOf("--");
-  return words
-    .slice(0, end === -1 ? undefined : end)
-    .flatMap((word, at) =>
-      ALONE.has(word) ? [word] : WITH_VALUE.has(word) ? [word, words[at + 1] ?? ""] : [],
-    );
-}
-
-const ALONE: ReadonlySet<string> = new Set(
-  "-ne --no-extensions --no-mcp -ns --no-skills -np --no-prompt-templates -nc --no-context-files -a --approve -na --no-approve --offline".split(
-    " ",
-  ),
-);
-const WITH_VALUE: ReadonlySet<string> = new Set(
-  "-e --extension --skill --prompt-template --system-prompt --append-system-prompt --api-key -xt --exclude-tools".split(
-    " ",
-  ),
-);
+const ALONE =
+  "-ne --no-extensions --no-mcp -ns --no-skills -np --no-prompt-templates -nc --no-context-files -a --approve -na --no-approve --offline";
+const WITH_VALUE =
+  "-e --extension --skill --prompt-template --system-prompt --append-system-prompt --api-key -xt --exclude-tools";
+const CARRIED: CarriedWords = Object.fromEntries([
+  ...ALONE.split(" ").map((word) => [word, "nothing"] as const),
+  ...WITH_VALUE.split(" ").map((word) => [word, "one"] as const),
+]);
 
 /** What a child prints: its calls as they start, and at the end of a run all its messages. */
 function readEvent({ type, toolCallId, toolName, args, messages }: UnknownObject): readonly ChildEvent[] {
   if (type === "tool_execution_start")
     return [{ type: "call", callId: textOrJson(toolCallId), tool: textOrJson(toolName), input: args }];
   if (type !== "agent_end") return [];
-  const answers = asArray(messages)
-    .map(asObject)
-    .filter(({ role }) => role === "assistant");
-  const sumOf = (read: (usage: UnknownObject) => unknown): number =>
-    answers.reduce((sum, { usage }) => sum + (asNumber(read(asObject(usage))) ?? 0), 0);
-  const tokens = sumOf((usage) => usage.totalTokens);
-  const costUSD = sumOf((usage) => asObject(usage.cost).total);
+  const all = asArray(messages).map(asObject);
+  const answers = all.filter(({ role }) => role === "assistant");
+  const usages = answers.map(({ usage }) => asObject(usage));
+  const costUSD = usages.reduce((sum, { cost }) => sum + (asNumber(asObject(cost).total) ?? 0), 0);
+  const tokens = usages.reduce((sum, { totalTokens }) => sum + (asNumber(totalTokens) ?? 0), 0);
   const { stopReason, errorMessage } = answers.at(-1) ?? {};
-  const failed = stopReason === "error" ? (asString(errorMessage) ?? "the model gave an error") : undefined;
-  return [
-    { type: "spent", costUSD, tokens },
-    ...(failed === undefined ? [] : [{ type: "failed" as const, message: failed }]),
-  ];
+  const spent: ChildEvent = { type: "spent", costUSD, tokens };
+  if (stopReason !== "error") return [spent];
+  return [spent, { type: "failed", message: asString(errorMessage) ?? "the model gave an error" }];
 }

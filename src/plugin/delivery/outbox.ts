@@ -1,3 +1,4 @@
+import { isFinished } from "../../fork/life/advance.ts";
 import {
   type DeliveryMoment,
   type DeliveryPlan,
@@ -365,8 +366,9 @@ function holds(part: Part, delivery: string): boolean {
   return text.includes(delivery) && deliveryIdsIn(text).includes(delivery);
 }
 
-function isFinalAnswer({ role, summary, error, finish }: Message): boolean {
-  return role === "assistant" && !summary && !error && finish !== undefined && finish !== "tool-calls";
+function isFinalAnswer(message: Message): boolean {
+  const { role, summary, error } = message;
+  return role === "assistant" && !summary && !error && isFinished(message);
 }
 
 /** What the sessions that may get results are doing, as far as signals tell. */

@@ -6,7 +6,7 @@ import {
   omitUndefined,
   type UnknownObject,
 } from "../../../text/json.ts";
-import { createIdDeduplicator, type MessageError } from "../../../transcript/message.ts";
+import { createIdDeduplicator, type MessageError, type Usage } from "../../../transcript/message.ts";
 import type { FilePart, ToolOutcome } from "../../../transcript/part.ts";
 import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
 import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
@@ -69,12 +69,17 @@ export function originalOf(line: unknown): UnknownObject | undefined {
 
 const originals = new WeakMap<object, UnknownObject>();
 
-/** The last edit of each line, by its id. */
+/** The last edit of each line in the branch that ends with the newest, by its id. */
 export function contextEdits(lines: readonly unknown[]): ReadonlyMap<unknown, ContextEdit> {
-  const edits = new Map<string, ContextEdit>();
-  if (!lines.some(isContextEdit)) return edits;
+  if (!lines.some(isContextEdit)) return new Map();
   const isLive = liveLines(lines);
-  for (const line of lines.filter((line, index) => isLive[index] && isContextEdit(line))) {
+  return editsIn(lines.filter((_, index) => isLive[index]));
+}
+
+/** The last edit of each of these lines, by its id. */
+export function editsIn(lines: readonly unknown[]): ReadonlyMap<unknown, ContextEdit> {
+  const edits = new Map<string, ContextEdit>();
+  for (const line of lines.filter(isContextEdit)) {
     const { targetId, replacement } = asObject(line);
     const { content } = asObject(replacement);
     if (typeof targetId !== "string") continue;
@@ -84,7 +89,7 @@ export function contextEdits(lines: readonly unknown[]): ReadonlyMap<unknown, Co
   return edits;
 }
 
-type ContextEdit = "left-out" | { readonly content: unknown };
+export type ContextEdit = "left-out" | { readonly content: unknown };
 
 function isContextEdit(line: unknown): boolean {
   return asObject(line).type === "context_edit";
@@ -152,7 +157,7 @@ function readLine(
         : fromUser(pieces);
     }
     case "custom_message":
-      return fromUser(readBlocks(line.content).map(asSynthetic));
+      return fromUser(readBlocks(line.content).map(line.customType === OWN_TYPE ? asOwn : asSynthetic));
     case "branch_summary":
       return typeof line.summary === "string" && line.summary !== ""
         ? fromUser([syntheticText(line.summary)])
@@ -162,6 +167,14 @@ function readLine(
     default:
       return NO_READINGS;
   }
+}
+
+/** Names what is ours among the entries of a session. */
+export const OWN_TYPE = "carryover";
+
+function asOwn(piece: LinePiece): LinePiece {
+  if (piece.half !== "whole" || piece.part.type !== "text") return piece;
+  return wholePiece({ ...piece.part, synthetic: true, own: true });
 }
 
 /** The pieces of a message; undefined for one that is never sent. */
@@ -231,7 +244,7 @@ function assistantHead(message: UnknownObject, createdAt: number | undefined): M
     createdAt,
     finish: asString(message.stopReason),
     error: readError(message),
-    usage: readUsage(message.usage, USAGE),
+    usage: readPiUsage(message.usage),
     model: provider === undefined || id === undefined ? undefined : { provider, id },
   });
 }
@@ -239,6 +252,11 @@ function assistantHead(message: UnknownObject, createdAt: number | undefined): M
 function readError({ errorMessage, stopReason }: UnknownObject): MessageError | undefined {
   if (typeof errorMessage !== "string") return undefined;
   return { name: asString(stopReason) ?? "error", text: errorMessage };
+}
+
+/** What an answer used; undefined where it does not say. */
+export function readPiUsage(usage: unknown): Usage | undefined {
+  return readUsage(usage, USAGE);
 }
 
 const USAGE: UsageNames = {

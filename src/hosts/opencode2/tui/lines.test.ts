@@ -78,7 +78,7 @@ describe("the lines of forks", () => {
   it("say that the program of one is gone", () => {
     const gone = { ...owner, process: { ...owner.process, start: "another boot/1" } };
     const [line] = forkLines(recorded(runningFork({ owner: gone })), question);
-    expect(line).toMatchObject({ tone: "failed", state: "interrupted: its OpenCode is gone" });
+    expect(line).toMatchObject({ tone: "failed", state: "interrupted: its program is gone" });
   });
 
   it("say why one failed", () => {

@@ -32,7 +32,7 @@ export function forkLines({ records, leases }: RecordedForks, question: ForkQues
       const [state = "", ...facts] = [...(isWorking ? ["running"] : []), ...forkFacts(record, nowMs)];
       return {
         title: `#${record.number} ${plainLine(record.title, MAX_TITLE_CHARS) || "untitled"}`,
-        state: isLost ? "interrupted: its OpenCode is gone" : state,
+        state: isLost ? "interrupted: its program is gone" : state,
         facts: isLost ? [] : facts,
         tone: isLost
           ? "failed"
@@ -86,6 +86,16 @@ export function sidebarLines({ state, facts, step }: ForkLine): readonly string[
 export function listLine({ title, tone, state, facts, step }: ForkLine): string {
   const asks = tone === "asks" && step !== undefined ? `${state}: ${step}` : state;
   return clipLine([asks, ...facts].join(" · "), LIST_CHARS - title.length);
+}
+
+/** The forks of a session as a person reads them where there is no list to choose from. */
+export function forkReport(recorded: RecordedForks, rootSessionId: string): string {
+  const nothing = () => undefined;
+  const question = { rootSessionId, nowMs: Date.now(), stepOf: nothing, askOf: nothing };
+  const rows = forkLines(recorded, question).map(
+    (line) => `${line.title}  ${listLine(line)}${line.step ? `\n    ${line.step}` : ""}`,
+  );
+  return rows.length > 0 ? rows.join("\n") : "This session has no forks.";
 }
 
 /** The newest step in stored messages: the last call, or the last text. */

@@ -98,7 +98,7 @@ export interface FollowedFork {
   readonly isHeld: boolean;
 }
 
-/** A fork as the page shows it. One whose OpenCode is gone counts as interrupted, whatever its record still says. */
+/** A fork as the page shows it. One whose program is gone counts as interrupted, whatever its record still says. */
 export function liveFork({ record, isHeld }: FollowedFork, redact: (text: string) => string): LiveFork {
   const run = currentRun(record);
   const { id, number, title, inherited, spent } = record;

@@ -1,0 +1,81 @@
+import { expect, it } from "vitest";
+import { deepFreeze } from "../../../../test/rig/notation.ts";
+import { asObject } from "../../../text/json.ts";
+import { draftsFor, type PiEntry, readBranch, withSummaries } from "./branch.ts";
+
+const output = (text: string) => [{ type: "text", text }];
+const BRANCH: readonly PiEntry[] = deepFreeze([
+  { type: "message", id: "0", message: { role: "system", content: "prompt" } },
+  { type: "message", id: "1", message: { role: "user", content: "Look." } },
+  { type: "message", id: "2", message: { role: "toolResult", content: output("a long output") } },
+  { type: "message", id: "3", message: { role: "toolResult", content: output("another one") } },
+]);
+
+/** The branch with entries behind it, as pi appends them. */
+function append(branch: readonly PiEntry[], drafts: readonly object[]): readonly PiEntry[] {
+  return [...branch, ...drafts.map((draft, at) => ({ ...draft, id: `${branch.length + at}` }) as PiEntry)];
+}
+
+/** The window with another content in one entry, or without it. */
+function edit(window: readonly PiEntry[], id: string, text: string | undefined): readonly object[] {
+  return window.flatMap((entry) => {
+    if (entry.id !== id) return [entry];
+    return text === undefined
+      ? []
+      : [{ ...entry, message: { ...asObject(entry.message), content: output(text) } }];
+  });
+}
+
+it("appends what was edited once, and nothing where pi sends it already", () => {
+  const view = readBranch(BRANCH);
+  expect(draftsFor(view, view.window)).toEqual([]);
+  const drafts = draftsFor(view, edit(view.window, "2", "short"));
+  expect(drafts).toEqual([
+    { type: "custom", customType: "carryover", data: { edited: ["2"] } },
+    { type: "context_edit", targetId: "2", replacement: { content: output("short") } },
+  ]);
+  const after = readBranch(append(BRANCH, drafts));
+  // Edits of ours are not in the window: each time all of them are decided on the originals.
+  expect(after.window).toEqual(view.window);
+  expect(draftsFor(after, edit(after.window, "2", "short"))).toEqual([]);
+  const [, back] = draftsFor(after, after.window);
+  expect(back).toEqual({
+    type: "context_edit",
+    targetId: "2",
+    replacement: { content: output("a long output") },
+  });
+});
+
+it("takes an edit of another extension for what the entry says, and leaves out what it leaves out", () => {
+  const others = [
+    { type: "context_edit", targetId: "2", replacement: { content: output("theirs") } },
+    { type: "context_edit", targetId: "3", replacement: null },
+  ];
+  const { window } = readBranch(append(BRANCH, others));
+  expect(window.map(({ id, message }) => [id, asObject(message).content])).toEqual([
+    ["1", "Look."],
+    ["2", output("theirs")],
+  ]);
+});
+
+it("leaves an entry out that is gone from the window", () => {
+  const view = readBranch(BRANCH);
+  const [, draft] = draftsFor(view, edit(view.window, "3", undefined));
+  expect(draft).toEqual({ type: "context_edit", targetId: "3", replacement: null });
+});
+
+it("begins with what the newest compaction kept, whose summary only a request can change", () => {
+  const summary = { type: "compaction", summary: "Looked.", firstKeptEntryId: "3" };
+  const { window } = readBranch(append(BRANCH, [summary]));
+  expect(window.map(({ id, parentId }) => [id, parentId])).toEqual([
+    ["3", null],
+    ["4", "3"],
+  ]);
+  const edited = window.map((entry) => (entry.id === "4" ? { ...entry, summary: "Looked. PINNED" } : entry));
+  const messages = [{ role: "compactionSummary", summary: "Looked." }, { role: "user" }];
+  expect(withSummaries(messages, { window, edited })).toEqual([
+    { role: "compactionSummary", summary: "Looked. PINNED" },
+    { role: "user" },
+  ]);
+  expect(withSummaries(messages, { window, edited: window })).toBe(messages);
+});
