@@ -13,29 +13,27 @@ import { opencode2Request } from "../src/formats/wires/opencode2/opencode2-reque
 import { createSession } from "../src/session/session.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { deepFreeze } from "../src/testing/format-contract.ts";
-import { outcomeText } from "../src/transcript/content.ts";
 import { applyEdits, type Edit } from "../src/transcript/edit.ts";
 import type { Format } from "../src/transcript/format.ts";
-import type { Transcript } from "../src/transcript/message.ts";
-import type { ToolPart } from "../src/transcript/part.ts";
 import { createFakeClock } from "./rig/fakes.ts";
-import {
-  type History,
-  type HistoryCall,
-  historyOf,
-  modelSays,
-  type Step,
-  userSays,
-} from "./rig/random-history/history.ts";
+import type { History } from "./rig/random-history/history.ts";
 import {
   lowerToClaudeCode,
   lowerToCodex,
   lowerToGeminiCli,
   lowerToPi,
 } from "./rig/random-history/lower-to-files.ts";
-import { lowerToOpenCode } from "./rig/random-history/lower-to-opencode.ts";
 import { lowerToOpencode2, lowerToOpencode2Request } from "./rig/random-history/lower-to-opencode2.ts";
 import { PROVIDER_CASES } from "./rig/random-history/provider-cases.ts";
+import {
+  calls,
+  expectedPairs,
+  historyWith,
+  lowerToAiSdk,
+  lowerToOpenCodeIds,
+  pairs,
+  sharedIds,
+} from "./rig/random-history/shared-call-ids.ts";
 import { runs } from "./rig/runs.ts";
 
 interface FormatCase {
@@ -47,11 +45,7 @@ interface FormatCase {
 const FORMATS: readonly FormatCase[] = [
   ...PROVIDER_CASES.map(({ api, format, lower }) => ({ name: api, format, write: lower })),
   { name: "ai-sdk", format: aiSdk as Format<unknown>, write: lowerToAiSdk },
-  {
-    name: "opencode",
-    format: opencode as Format<unknown>,
-    write: (history) => lowerToOpenCode(history, { number: 1 }),
-  },
+  { name: "opencode", format: opencode as Format<unknown>, write: lowerToOpenCodeIds },
   { name: "opencode2", format: opencode2 as Format<unknown>, write: lowerToOpencode2 },
   {
     name: "opencode2-request",
@@ -64,30 +58,6 @@ const FORMATS: readonly FormatCase[] = [
   { name: "pi", format: pi as Format<unknown>, write: lowerToPi },
   { name: "swe-agent", format: sweAgent as Format<unknown>, write: lowerToNamedCalls },
 ];
-
-function lowerToAiSdk({ steps }: History): unknown {
-  return steps.map((step) => {
-    if (step.type === "user")
-      return { role: "user", content: step.texts.map((text) => ({ type: "text", text })) };
-    if (step.type === "model") {
-      const content = step.calls.map(({ id, tool, input }) => ({
-        type: "tool-call",
-        toolCallId: id,
-        toolName: tool,
-        input,
-      }));
-      return { role: "assistant", content: [{ type: "text", text: step.text }, ...content] };
-    }
-    const results = step.type === "results" ? step.results : [];
-    const content = results.map(({ callId, tool, text }) => ({
-      type: "tool-result",
-      toolCallId: callId,
-      toolName: tool,
-      output: { type: "text", value: text },
-    }));
-    return { role: "tool", content };
-  });
-}
 
 /** As SWE-agent writes a run of a model that calls tools; its histories without named calls have no ids to share. */
 function lowerToNamedCalls({ steps }: History): unknown {
@@ -110,73 +80,12 @@ function lowerToNamedCalls({ steps }: History): unknown {
   return { trajectory: [], history };
 }
 
-/** For each turn the ids of its calls, as servers give them: numbered anew, the same for all, none, or any of these. */
-const ids: fc.Arbitrary<readonly (readonly string[])[]> = fc
-  .tuple(
-    fc.constantFrom("numbered", "one", "none", "mixed"),
-    fc.array(
-      fc.array(fc.constantFrom("a", "a_2", "a_3", "call_1", "", "functions.bash:0"), {
-        minLength: 1,
-        maxLength: 4,
-      }),
-      {
-        minLength: 2,
-        maxLength: 6,
-      },
-    ),
-  )
-  .map(([way, turns]) =>
-    turns.map((turn) =>
-      turn.map((id, index) => ({ numbered: `call_${index}`, one: "call_0", none: "", mixed: id })[way] ?? id),
-    ),
-  );
-
-const TOOLS = ["bash", "read", "grep"];
-
-/** Call n asks for `run n.` and gets `result n.`, whatever its id. */
-function historyWith(turns: readonly (readonly string[])[], more = ""): History {
-  let number = 0;
-  const steps: Step[] = [userSays("Begin.")];
-  for (const turn of turns) {
-    const calls = turn.map((id): HistoryCall => {
-      number += 1;
-      return { id, tool: TOOLS[number % 3] ?? "bash", input: { command: `run ${number}.` } };
-    });
-    steps.push(modelSays("I look.", calls), {
-      type: "results",
-      results: calls.map(({ id, tool, input }) => ({
-        callId: id,
-        tool,
-        text: String(input.command).replace("run", "result") + more,
-        isError: false,
-        image: undefined,
-      })),
-    });
-  }
-  return historyOf([...steps, userSays("Go on.")]);
-}
-
-/** What each call asked for, with what it got. */
-function pairs(transcript: Transcript): readonly string[] {
-  return calls(transcript).map(
-    ({ input, outcome }) => `${(input as { command?: string }).command} → ${outcomeText(outcome)}`,
-  );
-}
-
-function calls(transcript: Transcript): readonly ToolPart[] {
-  return transcript.flatMap(({ parts }) => parts.filter((part) => part.type === "tool"));
-}
-
-function expectedPairs(turns: readonly (readonly string[])[]): readonly string[] {
-  return turns.flat().map((_, index) => `run ${index + 1}. → result ${index + 1}.`);
-}
-
 describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) => {
   const at = 1;
 
   it("are read with their own results and under names of their own, which stay as the conversation grows", () => {
     fc.assert(
-      fc.property(ids, (turns) => {
+      fc.property(sharedIds, (turns) => {
         const transcript = format.decode(deepFreeze(write(historyWith(turns))));
         expect(pairs(transcript)).toEqual(expectedPairs(turns));
         const names = calls(transcript).map(({ callId }) => callId);
@@ -191,7 +100,7 @@ describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) =>
 
   it("are all sent: by a session, by a fork, and after each of some edits", () => {
     fc.assert(
-      fc.property(ids, fc.nat(9), (turns, hidden) => {
+      fc.property(sharedIds, fc.nat(9), (turns, hidden) => {
         const wire = deepFreeze(write(historyWith(turns)));
         const transcript = format.decode(wire);
         const expected = expectedPairs(turns);
@@ -224,8 +133,8 @@ describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) =>
 
   it("are in the window of a session that is too small for them, or are recalled by the handle of an edit", async () => {
     await fc.assert(
-      fc.asyncProperty(ids, async (turns) => {
-        const wire = write(historyWith(turns, "\nline".repeat(400)));
+      fc.asyncProperty(sharedIds, async (turns) => {
+        const wire = write(historyWith(turns, "\nline\n".repeat(200)));
         // Small, so that results have to leave the window.
         const limits = { contextTokens: 3_000, outputTokens: 300 };
         const session = createSession({ clock: createFakeClock() }, { limits });
