@@ -5,7 +5,7 @@ import { MockLanguageModelV3 } from "ai/test";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readTranscript } from "../src/formats/read-transcript.ts";
-import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../src/formats/wires/opencode/decode-messages.ts";
 import { carryover } from "../src/hosts/ai-sdk/carryover.ts";
 import type { CarryoverOptions } from "../src/hosts/ai-sdk/open-conversation.ts";
 import type { Hooks } from "../src/hosts/opencode/hooks.ts";

@@ -1,22 +1,32 @@
+import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
+import { explainCost } from "../src/cost/explain-cost.ts";
+import { readRequests } from "../src/cost/read-requests.ts";
 import { forkContext } from "../src/fork/fork.ts";
 import { readBranch } from "../src/formats/files/pi/branch.ts";
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
+import { handOff } from "../src/handoff/handoff.ts";
 import { isSilent } from "../src/hosts/ai-sdk/conversation.ts";
 import { createRequestRecognizer } from "../src/hosts/ai-sdk/recognize-request.ts";
 import { claudeCode } from "../src/hosts/claude-code/claude-code.ts";
 import { codex } from "../src/hosts/codex/codex.ts";
 import * as langchain from "../src/hosts/langchain/messages.ts";
 import * as openclaw from "../src/hosts/openclaw/messages.ts";
+import { createSession } from "../src/session/session.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { cliSamples, type Sample } from "./rig/cli-samples.ts";
-import { mutateFile } from "./rig/mutate-file.ts";
+import { createFakeClock } from "./rig/fakes.ts";
+import { mutationsOf } from "./rig/mutate-file.ts";
 
-const FILES = Number(process.env.FUZZ_RUNS ?? (process.env.CARRYOVER_LONG === undefined ? 330 : 100_000));
+const FILES = Number(process.env.FUZZ_RUNS ?? (process.env.CARRYOVER_LONG === undefined ? 550 : 100_000));
+const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1);
+const TARGETS = ["claude-code", "codex", "opencode", "opencode2", "pi"] as const;
 
 /** Reads a file and does with it what the programs do; the error when one of them throws. */
-async function tryFile(text: string): Promise<string | undefined> {
+async function tryFile(text: string, seed = 0): Promise<string | undefined> {
   try {
     const bytes = new TextEncoder().encode(text);
     const { format, wire, transcript } = await readTranscript(bytes);
@@ -25,18 +35,42 @@ async function tryFile(text: string): Promise<string | undefined> {
     formatOf(format).faults(wire);
     formatOf(format).apply(wire, repairPairing(transcript), { at: 1 });
     forkContext(transcript);
+    explainCost(readRequests({ format, wire, transcript }));
+    // These take most of the time.
+    if (seed % 4 > 0) return undefined;
+    const session = createSession({ clock: createFakeClock() });
+    session.observe(transcript);
+    session.projection();
+    handOff(transcript, {
+      target: TARGETS[(seed / 4) % TARGETS.length] ?? "pi",
+      head: { id: "handed-over", cwd: "/", at: 1, title: "A talk", newId: randomUUID },
+      secrets: "taken-out",
+      source: { format, path: "/session" },
+    });
     return undefined;
   } catch (error) {
     return error instanceof Error ? (error.stack ?? error.message) : "threw";
   }
 }
 
+/** Sessions as the programs wrote them: records and parts that no sample of ours has. */
+function recordings(): readonly Pick<Sample, "fileName" | "text">[] {
+  const folder = join(import.meta.dirname, "recordings");
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.jsonl?$/.test(name))
+    .sort()
+    .map((fileName) => ({ fileName, text: readFileSync(join(folder, fileName), "utf8") }));
+}
+
 describe("a file with odd values in any place is read", () => {
   const samples = cliSamples();
-  it.each(samples)("$format", { timeout: 3_600_000 }, async (sample: Sample) => {
-    const count = Math.ceil(FILES / samples.length);
-    for (let seed = 1; seed <= count; seed++) {
-      const problem = await tryFile(mutateFile(sample, seed));
+  const recorded = recordings();
+  const count = Math.ceil(FILES / (samples.length + recorded.length));
+
+  it.each([...samples, ...recorded])("$fileName", { timeout: 3_600_000 }, async (sample) => {
+    const mutate = mutationsOf(sample);
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + count; seed++) {
+      const problem = await tryFile(mutate(seed), seed);
       if (problem !== undefined) expect.fail(`seed ${seed}: ${problem}`);
     }
   });

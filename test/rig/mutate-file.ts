@@ -29,19 +29,31 @@ const ODD_VALUES: readonly (() => unknown)[] = [
   () => Array.from({ length: 300 }, () => 0).reduce<unknown>((inner) => [inner], 1),
 ];
 
-/** The file with one to three of its values replaced, left out, repeated or cut in the middle of a line. */
-export function mutateFile({ text, fileName }: Sample, seed: number): string {
-  const draw = drawsOf(seed);
-  const lines = fileName.endsWith(".jsonl") ? text.trim().split("\n") : [text];
-  const values: unknown[] = lines.map((line) => JSON.parse(line));
-  for (let count = 1 + draw(3); count > 0; count--) {
-    const index = draw(values.length);
-    values[index] = mutateValue(values[index], draw);
-  }
-  const written = values.map((value) => JSON.stringify(value)).join("\n");
-  if (draw(8) > 0) return written;
-  const cut = draw(written.length);
-  return written.slice(0, cut) + written.slice(cut + draw(40));
+/** Texts and lists of a file are cut to these: a fuzzer is after what holds them, and long ones made it many times slower. */
+const SHORT_CHARS = 160;
+const SHORT_LIST = 20;
+
+/** Makes files of one: each seed replaces, leaves out or repeats one to three of its values, or cuts it in the middle of a line. */
+export function mutationsOf({ text, fileName }: Pick<Sample, "text" | "fileName">): (seed: number) => string {
+  const lines = fileName.endsWith(".jsonl") ? text.trim().split("\n", 2 * SHORT_LIST) : [text];
+  const originals: readonly unknown[] = lines.map((line) => JSON.parse(line, shortened));
+  return (seed) => {
+    const draw = drawsOf(seed);
+    const values = [...originals];
+    for (let count = 1 + draw(3); count > 0; count--) {
+      const index = draw(values.length);
+      values[index] = mutateValue(values[index], draw);
+    }
+    const written = values.map((value) => JSON.stringify(value)).join("\n");
+    if (draw(8) > 0) return written;
+    const cut = draw(written.length);
+    return written.slice(0, cut) + written.slice(cut + draw(40));
+  };
+}
+
+function shortened(_: string, value: unknown): unknown {
+  if (typeof value === "string") return value.slice(0, SHORT_CHARS);
+  return Array.isArray(value) ? value.slice(0, SHORT_LIST) : value;
 }
 
 type Draw = (limit: number) => number;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { SessionExport } from "../../../src/formats/wires/opencode/session-message.ts";
+import type { SessionExport } from "../../../src/formats/wires/opencode/decode-messages.ts";
 import { outcomeText } from "../../../src/transcript/content.ts";
 import type { Transcript } from "../../../src/transcript/message.ts";
 import type { ToolPart } from "../../../src/transcript/part.ts";
