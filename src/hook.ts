@@ -7,15 +7,16 @@ const [agent = "claude-code", part = "1"] = process.argv.slice(2);
 const words = hookWords(agent);
 void runHook({
   name: `${agent} ${part}`,
-  readOutput: words.readOutput,
-  async decide(payload, log) {
+  agent: words,
+  part: Number(part),
+  async decide(payload, known) {
     const { answerHook } = await import("./hosts/hooks/answer-hook.ts");
     return answerHook(payload, {
       agent: words,
       loadAgent: () => loadHookAgent(agent),
       part: Number(part),
       env: process.env,
-      log,
+      ...known,
       leaveToAnother,
     });
   },

@@ -6,19 +6,24 @@ import { type BoundingContext, createBoundToolOutput } from "../../plugin/window
 import { summaryInstructions } from "../../plugin/window/put-back.ts";
 import { asString, type UnknownObject } from "../../text/json.ts";
 import { OWN_TOOL, readLines } from "./file-host.ts";
-import { type HookOutput, REPORT_COMMAND, waitingForks } from "./hook-agent.ts";
+import {
+  type HookOutput,
+  REPORT_COMMAND,
+  type SummaryNote,
+  sizeOf,
+  waitForNote,
+  waitingForks,
+  writeNote,
+} from "./hook-agent.ts";
 import {
   foldersOf,
   type HookMoment,
   type HookSession,
   inDatabase,
+  notePlace,
   readHookOptions,
   record,
-  type SummaryNote,
-  sizeOf,
   textsOf,
-  waitForNote,
-  writeNote,
 } from "./hook-session.ts";
 
 /**
@@ -155,7 +160,7 @@ async function beforeSummary(session: HookSession): Promise<string | undefined> 
   // Lines that the summary itself adds meanwhile are not part of what it is about.
   const bytes = file === undefined ? 0 : sizeOf(file);
   const moment = { ...payload, hook_event_name: DURING_SUMMARY, session_bytes: bytes };
-  writeNote(session, { bytes });
+  writeNote(notePlace(session), { bytes });
   if (leaveToAnother !== undefined) await leaveToAnother(moment);
   // The instructions do not depend on it.
   else
@@ -166,20 +171,41 @@ async function beforeSummary(session: HookSession): Promise<string | undefined> 
 }
 
 async function afterSummary(session: HookSession): Promise<string | undefined> {
-  const { agent, part } = session;
-  const pieces = (await preparedPieces(session)) ?? (await workedOutPieces(session));
+  const { agent, part, file } = session;
+  if (file === undefined) return undefined;
+  const noted = session.noted ?? (await waitForNote(notePlace(session), { part, file }));
+  const pieces = noted.pieces ?? (await workOut(session, { file, note: noted.note }));
   const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
   if (part === 1 && chars > 0) record(session, { type: "put-back", chars });
   const piece = pieces[part - 1];
   return piece === undefined ? undefined : agent.addContext("SessionStart", piece);
 }
 
+/** What is put back where no note says it; the first of several hooks writes it down for the others. */
+async function workOut(session: HookSession, { file, note }: LeftToRead): Promise<readonly string[]> {
+  const bytes = sizeOf(file);
+  let pieces: readonly string[] = [];
+  try {
+    pieces =
+      (note && (await preparedPieces(session, { file, note }))) ??
+      (await (await loadWhole()).workedOutPieces(session));
+    return pieces;
+  } finally {
+    // Also where it failed: nobody is to wait for it.
+    if (session.part === 1) writeNote(notePlace(session), { bytes, pieces });
+  }
+}
+
+interface LeftToRead {
+  readonly file: string;
+  readonly note: SummaryNote | undefined;
+}
+
 /** What was prepared while the agent summed up, if it fits what the agent still sends of the user's words: all, or nothing. */
-async function preparedPieces(session: HookSession): Promise<readonly string[] | undefined> {
-  const { file, loadAgent } = session;
-  if (file === undefined) return undefined;
-  const isReady = ({ words, pieces }: SummaryNote): boolean => (words ?? pieces) !== undefined;
-  const note = await waitForNote(session, { isReady, mayCome: false });
+async function preparedPieces(
+  { loadAgent }: HookSession,
+  { file, note }: LeftToRead,
+): Promise<readonly string[] | undefined> {
   if (note?.words === undefined || sizeOf(file) < note.bytes) return undefined;
   const lines = await readLines(file, { start: note.bytes });
   const { format, windowOf } = await loadAgent();
@@ -187,21 +213,4 @@ async function preparedPieces(session: HookSession): Promise<readonly string[] |
   const count = note.words.filter((text) => held.includes(text)).length;
   if (count === 0) return note.all;
   return count === note.words.length ? note.others : undefined;
-}
-
-/** What is put back where nothing was prepared: the first hook reads the session, the others take what it writes down. */
-async function workedOutPieces(session: HookSession): Promise<readonly string[]> {
-  const { file, part } = session;
-  const bytes = file === undefined ? 0 : sizeOf(file);
-  const isReady = (note: SummaryNote): boolean => note.pieces !== undefined && note.bytes === bytes;
-  const note = part === 1 ? undefined : await waitForNote(session, { isReady, mayCome: true });
-  if (note?.pieces !== undefined) return note.pieces;
-  let pieces: readonly string[] = [];
-  try {
-    pieces = await (await loadWhole()).workedOutPieces(session);
-    return pieces;
-  } finally {
-    // Also where it failed: nobody is to wait for it.
-    if (part === 1) writeNote(session, { bytes, pieces });
-  }
 }

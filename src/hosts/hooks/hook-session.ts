@@ -1,24 +1,17 @@
-import { existsSync, mkdirSync, readFile, renameSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { existsSync, readFile } from "node:fs";
 import { promisify } from "node:util";
 import type { JournalRecord, PluginContext } from "../../plugin/context/context.ts";
 import { type PluginOptions, readPluginOptions } from "../../plugin/context/options.ts";
 import type { AgentHost } from "../../plugin/host/agent-host.ts";
-import {
-  optionsFile,
-  type PluginFolders,
-  PUT_BACK_FILE,
-  pluginFolders,
-} from "../../plugin/stores/folders.ts";
+import { optionsFile, type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
 import { openJournal, openSpills } from "../../plugin/stores/open-stores.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
-import { asNumber, asObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
+import type { UnknownObject } from "../../text/json.ts";
 import { errorMessage } from "../../text/truncate.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { type Transcript, textOf } from "../../transcript/message.ts";
 import { createChildNotes } from "../child-notes.ts";
-import type { AgentPlace, HookAgent, HookWords } from "./hook-agent.ts";
+import type { AgentPlace, HookAgent, HookWords, NotePlace, ReadNote } from "./hook-agent.ts";
 
 /** One moment of an agent, as a process of ours is told of it. */
 export interface HookMoment {
@@ -29,6 +22,8 @@ export interface HookMoment {
   readonly part: number;
   readonly env: AgentPlace["env"];
   readonly log: AgentHost["log"];
+  /** What the note on a summary said, where it was waited for already. */
+  readonly noted?: ReadNote | undefined;
   /** Answers a moment of our own in a process for which the agent does not wait; here and now when unset. */
   readonly leaveToAnother?: (payload: UnknownObject) => Promise<void>;
 }
@@ -84,73 +79,13 @@ async function rootOf(session: HookSession): Promise<string> {
   return child?.rootSessionId ?? sessionId;
 }
 
-/** What a hook before a summary leaves to those behind it, of which several run at once. */
-export interface SummaryNote {
-  /** How long the session was. */
-  readonly bytes: number;
-  /** The texts of the user; unset as long as it is not worked out. */
-  readonly words?: readonly string[];
-  /** What is put back where none of them is still sent, and where all are. */
-  readonly all?: readonly string[];
-  readonly others?: readonly string[];
-  /** What is put back where nothing was prepared: worked out by the first of several hooks for all of them. */
-  readonly pieces?: readonly string[];
-}
-
-export function writeNote(session: HookSession, note: SummaryNote): void {
-  const file = noteFile(session);
-  const fresh = `${file}.${process.pid}`;
-  const text = JSON.stringify({ of: ownerOf(session), atMs: Date.now(), ...note });
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(fresh, text, { mode: 0o600 });
-    renameSync(fresh, file);
-  } catch {
-    // Without it each of them works by itself.
-  }
-}
-
-/** The note of this session, once it is ready; undefined where there is none, unless it `mayCome`, or none in time. */
-export async function waitForNote(
-  session: HookSession,
-  wanted: WantedNote,
-): Promise<SummaryNote | undefined> {
-  for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += PAUSE_MS) {
-    const text = await promisify(readFile)(noteFile(session), "utf8").catch(() => "");
-    const note = asObject(jsonOrText(text));
-    const ageMs = Date.now() - (asNumber(note.atMs) ?? 0);
-    const isOwn = note.of === ownerOf(session) && ageMs <= MAX_AGE_MS;
-    if (!isOwn && !wanted.mayCome) return undefined;
-    if (isOwn && wanted.isReady(note as unknown as SummaryNote)) return note as unknown as SummaryNote;
-    await sleep(PAUSE_MS);
-  }
-  return undefined;
-}
-
-interface WantedNote {
-  readonly isReady: (note: SummaryNote) => boolean;
-  readonly mayCome: boolean;
-}
-
-const MAX_AGE_MS = 3_600_000;
-const MAX_WAIT_MS = 3_000;
-const PAUSE_MS = 10;
-
-function noteFile(session: HookSession): string {
-  return join(foldersOf(session).root, PUT_BACK_FILE);
-}
-
-function ownerOf({ agent, sessionId }: HookSession): string {
-  return `${agent.name} ${sessionId}`;
+/** Where the note on a summary of this session lies. */
+export function notePlace(session: HookSession): NotePlace {
+  return { folder: foldersOf(session).root, agent: session.agent.name, sessionId: session.sessionId };
 }
 
 export function textsOf(transcript: Transcript): string {
   return transcript.map(textOf).join("\n");
-}
-
-/** In bytes; a file that is not there has none. */
-export function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** The options, or why none can be used; then nothing is done. */

@@ -1,5 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
@@ -15,7 +23,7 @@ beforeAll(async () => {
   writeFileSync(
     stuck,
     `import { runHook } from "${src}/hosts/hooks/run-hook.ts";
-void runHook({ name: "stuck", readOutput: () => undefined, limitMs: 200, decide: () => new Promise(() => setInterval(() => {}, 50)) });`,
+void runHook({ name: "stuck", agent: { name: "claude-code", readOutput: () => undefined, addContext: (_, text) => text }, part: 1, limitMs: 200, decide: () => new Promise(() => setInterval(() => {}, 50)) });`,
   );
   const bundle = await rolldown({
     input: { hook: join(src, "hook.ts"), stuck },
@@ -45,14 +53,20 @@ const payload = (stdout: string, more: object = {}): string =>
     ...more,
   });
 
-function run(input: string, { program = "hook", env = {} }: { program?: string; env?: object } = {}) {
+interface Run {
+  readonly program?: string;
+  readonly part?: string;
+  readonly env?: object;
+}
+
+function run(input: string, { program = "hook", part = "1", env = {} }: Run = {}) {
   const given = {
     input,
     encoding: "utf8",
     timeout: 20_000,
     env: { PATH: process.env.PATH, HOME: home, ...env },
   } as const;
-  const args = [join(root, "made", `${program}.cjs`), "claude-code"];
+  const args = [join(root, "made", `${program}.cjs`), "claude-code", part];
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, given);
   return { status, signal, stdout, stderr };
 }
@@ -105,6 +119,29 @@ describe("a hook as a program", () => {
     expect(existsSync(note)).toBe(false);
     expect(run(payload("", asked))).toMatchObject(NOTHING);
     expect(readFileSync(note, "utf8")).toBe("plan");
+  });
+
+  it("after a compaction that was prepared for says its piece, and only the first of several loads anything", () => {
+    const file = join(home, "session.jsonl");
+    const folder = join(home, ".local", "share", "carryover");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(file, '{"type":"summary"}\n');
+    const note = { of: "claude-code s1", atMs: Date.now(), bytes: 0, words: ["Make it fast"] };
+    const all = ["first piece", "second piece"];
+    writeFileSync(join(folder, "put-back.json"), JSON.stringify({ ...note, all }));
+    const loaded = join(home, "loaded.cjs");
+    const list = `require("node:fs").appendFileSync("${home}/loaded", Object.keys(require.cache).join("\\n"))`;
+    writeFileSync(loaded, `process.on("exit", () => ${list});`);
+    const compacted = { hook_event_name: "SessionStart", source: "compact", transcript_path: file };
+    const said = (part: string): string =>
+      run(payload("", compacted), { part, env: { NODE_OPTIONS: `--require=${loaded}` } }).stdout;
+    expect(JSON.parse(said("2")).hookSpecificOutput.additionalContext).toBe("second piece");
+    expect(said("3")).toBe("");
+    expect(readFileSync(join(home, "loaded"), "utf8")).toMatch(/^(?:(?!answer-hook)[\s\S])+$/);
+    expect(JSON.parse(said("1")).hookSpecificOutput.additionalContext).toBe("first piece");
+    expect(readFileSync(join(home, "loaded"), "utf8")).toContain("answer-hook");
+    const [journal = ""] = readdirSync(join(folder, "journal"));
+    expect(readFileSync(join(folder, "journal", journal), "utf8")).toContain('"put-back","chars":23');
   });
 
   it("leaves an output as it is where its folder is a file, or cannot be made", () => {

@@ -3,7 +3,15 @@ import { join } from "node:path";
 import { LOG_FILE, optionsFile, pluginFolders } from "../../plugin/stores/folders.ts";
 import { asObject, asString, type UnknownObject } from "../../text/json.ts";
 import { createLogFile } from "../log-file.ts";
-import { type HookOutput, mayBeTooLong, noteMode, REPORT_COMMAND, waitingForks } from "./hook-agent.ts";
+import {
+  type HookWords,
+  mayBeTooLong,
+  noteMode,
+  REPORT_COMMAND,
+  type ReadNote,
+  waitForNote,
+  waitingForks,
+} from "./hook-agent.ts";
 
 /**
  * One hook from start to end: reads what the agent says, decides, answers. Whatever goes wrong, it answers nothing, ends well
@@ -22,12 +30,7 @@ export async function runHook(hook: Hook): Promise<void> {
   try {
     const payload = asObject(JSON.parse(await readInput()));
     isReading = false;
-    const answer =
-      payload.hook_event_name === "PreToolUse"
-        ? beforeFork(payload)
-        : isForUs(payload, hook)
-          ? await hook.decide(payload, log)
-          : undefined;
+    const answer = await answerOf(payload, { hook, log });
     if (answer !== undefined) process.stdout.write(answer);
   } catch (cause) {
     log("error", "a hook failed and changed nothing", {
@@ -42,17 +45,48 @@ export async function runHook(hook: Hook): Promise<void> {
 export interface Hook {
   /** For the log. */
   readonly name: string;
-  readonly readOutput: (payload: UnknownObject) => HookOutput | undefined;
-  readonly decide: (
-    payload: UnknownObject,
-    log: ReturnType<typeof createLogFile>,
-  ) => Promise<string | undefined>;
+  readonly agent: Pick<HookWords, "name" | "readOutput" | "addContext">;
+  /** Which of several hooks of one moment this is, from 1. */
+  readonly part: number;
+  readonly decide: (payload: UnknownObject, known: KnownToHook) => Promise<string | undefined>;
   readonly limitMs?: number;
+}
+
+interface KnownToHook {
+  readonly log: ReturnType<typeof createLogFile>;
+  /** What the note on a summary said, where there may be one. */
+  readonly noted?: ReadNote | undefined;
 }
 
 /** Shorter than the agents are told to wait. */
 const LIMIT_MS = 8_000;
 const WRITE_MS = 1_000;
+
+async function answerOf(
+  payload: UnknownObject,
+  { hook, log }: { readonly hook: Hook } & KnownToHook,
+): Promise<string | undefined> {
+  if (payload.hook_event_name === "PreToolUse") return beforeFork(payload);
+  if (!isForUs(payload, hook)) return undefined;
+  const noted = await readNoted(payload, hook);
+  if (noted?.pieces === undefined || hook.part === 1) return hook.decide(payload, { log, noted });
+  const piece = noted.pieces[hook.part - 1];
+  return piece === undefined ? undefined : hook.agent.addContext("SessionStart", piece);
+}
+
+/** What is put back after a summary, as far as it was prepared: of several hooks at once only the first loads anything. */
+async function readNoted(
+  { hook_event_name, source, transcript_path, session_id }: UnknownObject,
+  { agent: { name }, part }: Hook,
+): Promise<ReadNote | undefined> {
+  const { env } = process;
+  const file = asString(transcript_path);
+  if (hook_event_name !== "SessionStart" || source !== "compact" || file === undefined) return undefined;
+  // With options the note may lie elsewhere, or is not wanted.
+  if (existsSync(optionsFile(env))) return undefined;
+  const folder = pluginFolders({ store: undefined, env }).root;
+  return waitForNote({ folder, agent: name, sessionId: asString(session_id) ?? "unknown" }, { part, file });
+}
 
 /**
  * Notes the mode in which a fork is asked for; without a note none is started. The server is not told who asks, and a
@@ -76,14 +110,14 @@ function beforeFork(payload: UnknownObject): string | undefined {
  * Most outputs are short: they are passed over at once, unless options of the user's may say otherwise, or a fork may have
  * ended.
  */
-function isForUs(payload: UnknownObject, { readOutput }: Hook): boolean {
+function isForUs(payload: UnknownObject, { agent }: Hook): boolean {
   const { env } = process;
   const event = asString(payload.hook_event_name);
   const isAwaited = waitingForks(env, asString(payload.session_id) ?? "").length > 0;
   if (event === "UserPromptSubmit") return isAwaited || REPORT_COMMAND.test(asString(payload.prompt) ?? "");
   if (isAwaited) return true;
   if (event !== "PostToolUse") return true;
-  const output = readOutput(payload);
+  const output = agent.readOutput(payload);
   return output !== undefined && (mayBeTooLong(output) || existsSync(optionsFile(process.env)));
 }
 

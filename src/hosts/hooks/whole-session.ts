@@ -4,7 +4,8 @@ import { cleanSpills } from "../../stores/files/spill-store.ts";
 import { asNumber, asString } from "../../text/json.ts";
 import { isSummary, type Transcript } from "../../transcript/message.ts";
 import { decodeLines, readLines } from "./file-host.ts";
-import { foldersOf, type HookSession, openOutputs, record, textsOf, writeNote } from "./hook-session.ts";
+import { writeNote } from "./hook-agent.ts";
+import { foldersOf, type HookSession, notePlace, openOutputs, record, textsOf } from "./hook-session.ts";
 
 /**
  * The moments of a hook that read the whole session. This one works out what will be put back, and keeps a shadow, while the
@@ -18,7 +19,7 @@ export async function prepareSummary(session: HookSession): Promise<void> {
   const words = wordsOf(summed.transcript);
   const all = await piecesOf(session, { ...summed, heldIn: "" });
   const others = await piecesOf(session, { ...summed, heldIn: words.join("\n") });
-  writeNote(session, { bytes, words, all, others });
+  writeNote(notePlace(session), { bytes, words, all, others });
   const shadow = await shadowOf(summed, Date.now());
   if (shadow === undefined) return;
   const kept = await (await openOutputs(session)).put(shadow);
