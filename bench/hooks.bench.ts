@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { removeFolder } from "../test/rig/remove-folder.ts";
 import { printTable } from "./measure.ts";
 
 /** As `npm run build` has made it. */
@@ -84,7 +85,7 @@ export async function benchHooks(): Promise<void> {
     printTable(`Hooks: ${RUNS} processes each, from start to end (limit 150 ms at p95)`, rows);
   } finally {
     // What was left to another process may still write.
-    rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    removeFolder(home);
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
@@ -19,6 +19,7 @@ import {
   step,
   watchedUntil,
 } from "./rig/forks/fork-samples.ts";
+import { removeFolder } from "./rig/remove-folder.ts";
 
 // The same defects one step further in, as steps of the pure life of a fork: src/fork/life/fork-defects.test.ts.
 describe("defects of the original task plugin, each put right", () => {
@@ -212,7 +213,7 @@ describe("defects of the original task plugin, each put right", () => {
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "carryover-defects-"));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
+  onTestFinished(() => removeFolder(path));
   return path;
 }
 

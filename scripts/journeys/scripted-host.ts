@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import plugin from "../../src/server.ts";
+import { removeFolder } from "../../test/rig/remove-folder.ts";
 
 type Fields = Record<string, unknown>;
 type Hook = (input: unknown, output?: unknown) => Promise<unknown>;
@@ -77,7 +78,7 @@ export async function loadPlugin({ polls = "on" }: { polls?: "on" | "off" } = {}
     },
     async close() {
       await hooks.dispose?.({});
-      rmSync(store, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+      removeFolder(store);
     },
   };
 }

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "vitest";
 import { createFakeAgent } from "../../test/rig/fake-agent.ts";
+import { removeFolder } from "../../test/rig/remove-folder.ts";
 import { agentHostContract } from "../testing.ts";
 
 const wait = () => new Promise<string>((resolve) => setTimeout(resolve, 1_500, "waited"));
@@ -24,7 +25,7 @@ for (const { name, results } of [
           ...agent,
           async stop() {
             await agent.stop();
-            rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+            removeFolder(directory);
           },
         };
       },

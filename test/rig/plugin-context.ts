@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -9,13 +9,13 @@ import { createPluginContext, type Feature, type PluginContext } from "../../src
 import { readPluginOptions } from "../../src/plugin/context/options.ts";
 import { combineFeatures, type FeatureFailure } from "../../src/plugin/plugin.ts";
 import { type PluginEntry, readPluginJournal } from "../../src/plugin/stores/journal.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 /** A context of the plugin in OpenCode, whose store is a folder of its own and whose host knows every session as a root. */
 export function createTestContext(given: TestContextOptions = {}): TestContext {
   const { options = {}, store, answer, calls } = given;
   const folder = store ?? mkdtempSync(join(tmpdir(), "carryover-window-"));
-  if (store === undefined)
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
+  if (store === undefined) onTestFinished(() => removeFolder(folder));
   const logged: string[] = [];
   const host = createOpencodeHost({
     calls: calls ?? {

@@ -1,17 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { removeFolder } from "../../../test/rig/remove-folder.ts";
 
 const root = mkdtempSync(join(tmpdir(), "carryover-hook-"));
 const src = resolve(import.meta.dirname, "../..");
@@ -35,7 +28,7 @@ void runHook({ name: "stuck", agent: { name: "claude-code", readOutput: () => un
   await bundle.write({ dir: join(root, "made"), format: "cjs", entryFileNames: "[name].cjs" });
   await bundle.close();
 }, 60_000);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+afterAll(() => removeFolder(root));
 beforeEach(() => {
   home = mkdtempSync(join(root, "home-"));
 });

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { removeFolder } from "../../../test/rig/remove-folder.ts";
 import type { Hooks, ToolContext } from "./hooks.ts";
 import { createOpencodeHost, createServer, hostEnvironment } from "./server.ts";
 
@@ -248,7 +249,7 @@ async function load(host: FakeHost, options: Readonly<Record<string, unknown>> =
     { client: host.client, directory: store, worktree: store },
     { store, log: "off", ...options },
   );
-  cleanUp.push(() => rmSync(store, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
+  cleanUp.push(() => removeFolder(store));
   cleanUp.push(async () => hooks.dispose?.());
   return hooks;
 }

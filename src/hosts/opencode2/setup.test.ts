@@ -1,5 +1,4 @@
 import { mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -9,13 +8,14 @@ import {
   type FakeContextSetup,
   userMessage,
 } from "../../../test/rig/opencode2/setup-context.ts";
+import { removeFolder } from "../../../test/rig/remove-folder.ts";
 import plugin from "../../server.ts";
 import { HOOK_MS } from "../opencode/hooks.ts";
 
 async function load(setup: Omit<FakeContextSetup, "directory"> = {}) {
   const directory = mkdtempSync(join(tmpdir(), "carryover-opencode2-"));
   // What a hook that was left behind still writes may come in between: this one looks again, the other form does not.
-  onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
+  onTestFinished(() => removeFolder(directory));
   const options = { store: directory, log: "error", ...setup.options };
   const host = createFakeContext({ directory, ...setup, options });
   const end = await plugin.setup(host.context);

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createFakeAgent, type FakeAgent } from "../../../test/rig/fake-agent.ts";
+import { removeFolder } from "../../../test/rig/remove-folder.ts";
 import { undoCommand } from "../../cli/undo.ts";
 import type { ScriptedReply } from "../../testing.ts";
 import { partText } from "../../transcript/content.ts";
@@ -24,7 +25,7 @@ function createAgent(
   });
   onTestFinished(async () => {
     await agent.stop();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    removeFolder(folder);
   });
   return agent;
 }

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { removeFolder } from "../remove-folder.ts";
 
 /** Makes a home folder with one git project in it, in which OpenCode finds nothing of this machine. */
 export function createSandbox({
@@ -30,7 +31,7 @@ export function createSandbox({
     project,
     configFolder,
     env,
-    remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
+    remove: () => removeFolder(root),
   };
 }
 

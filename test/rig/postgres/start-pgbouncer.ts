@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { installPackage } from "../install-package.ts";
+import { removeFolder } from "../remove-folder.ts";
 import { freePort, type PostgresServer, serverUser } from "./start-postgres.ts";
 
 /** Starts PgBouncer in transaction mode before a server, with fewer connections than programs; undefined where it is not installed. */
@@ -25,7 +26,7 @@ export async function startPgBouncer(
   const bouncer = spawn(program, [file], { ...user, cwd: folder, stdio: "ignore" });
   const stop = async (): Promise<void> => {
     await ended(bouncer);
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   };
   try {
     await waitForPort(port, bouncer);

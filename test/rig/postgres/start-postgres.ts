@@ -6,7 +6,6 @@ import {
   existsSync,
   mkdtempSync,
   realpathSync,
-  rmSync,
   writeFileSync,
 } from "node:fs";
 import { createServer, type Socket } from "node:net";
@@ -15,6 +14,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { endProcessTree } from "../opencode/process-tree.ts";
+import { removeFolder } from "../remove-folder.ts";
 import { installPostgres } from "./install-postgres.ts";
 
 /** Starts a real PostgreSQL server of its own on a temporary folder; undefined where none can be had. */
@@ -113,7 +113,7 @@ async function startFrom(programs: string, medium: Medium): Promise<PostgresServ
     run,
     async stop() {
       await end();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
       letGo();
     },
   };
