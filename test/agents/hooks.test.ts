@@ -51,7 +51,7 @@ const CLAUDE_CODE: HookedAgent = {
     expect(JSON.stringify(last().body)).toContain("puts them back behind this summary");
     await claudeCode.ask(world, { prompt, session });
   },
-  bounded: 8,
+  bounded: 9,
   lines: 20_000,
 };
 

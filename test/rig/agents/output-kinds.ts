@@ -28,7 +28,7 @@ export const OUTPUT_KINDS: readonly OutputKind[] = Object.entries({
   "one line of 29,000": "head -c 29000 /dev/zero | tr '\\0' x",
   "one line of 31,000": "head -c 31000 /dev/zero | tr '\\0' x",
   "one line of 1,000,000": "head -c 1000000 /dev/zero | tr '\\0' x",
-  "2,000 lines": "seq 1 2000",
+  "2,600 lines of 36 KB": "seq -f 'line %08.0f' 1 2600",
   "2,666 lines": "seq 1 2666",
   "2,667 lines": "seq 1 2667",
   "6,000 lines": "seq 1 6000",
