@@ -410,6 +410,9 @@ export const MORE_GROUPS: readonly Group[] = [
     interface: "ForkPreambleOptions",
     from: D0,
     when: "the child can read again what was cut",
-    notes: { recall: { default: "unset" } },
+    notes: {
+      recall: { default: "unset" },
+      files: { default: "none", from: OWN, when: "never; `forkContext` sets it" },
+    },
   },
 ];

@@ -5,10 +5,14 @@ import {
   fitsBudget,
   hideFailedSummaries,
 } from "../stages/boundary.ts";
+import { listFiles, NO_FILES, newestFiles, recordFiles } from "../stages/file-access.ts";
 import { fillTranscript } from "../stages/lines/fill.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers, missedFloors, type TierLimits } from "../stages/tiers.ts";
+import { fenceData } from "../text/fence.ts";
+import { oneLine } from "../text/truncate.ts";
+import { readCarriedFacts } from "../transcript/carried-facts.ts";
 import { createRenderer, renderMessage } from "../transcript/content.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
 import {
@@ -48,8 +52,32 @@ export function forkContext(messages: Transcript, options: ForkOptions = {}): Fo
   const result = runPipeline(messages, readForkOptions(options), render);
   const { stats } = result;
   const formatted = formatRendered(result.messages, { ...options, stats, render });
-  return { ...result, ...formatted, preamble: buildForkPreamble(formatted.stats) };
+  const preamble = buildForkPreamble(formatted.stats, {
+    files: forkFiles(messages, { ...options, stats: formatted.stats }),
+  });
+  return { ...result, ...formatted, preamble };
 }
+
+/**
+ * The files that the conversation of a parent created, changed and deleted, for the preamble of a child that does not get
+ * all of it; with what earlier compactions carried.
+ */
+export function forkFiles(messages: Transcript, { stats, redact }: ForkFilesOptions): readonly string[] {
+  const { applied, budgetZone } = stats;
+  if (applied?.profile !== "default" || budgetZone !== "over") return [];
+  const carried = messages.findLast(({ metadata }) => metadata?.carried !== undefined)?.metadata?.carried;
+  const shown = redact === undefined ? messages : runStages(withUniqueIds(messages), [redact]).transcript;
+  const files = recordFiles(readCarriedFacts(carried) ?? NO_FILES, shown, oneLine);
+  const maxChars = Math.min(MAX_FILES_CHARS, applied.budgetChars * FILES_SHARE);
+  return listFiles(newestFiles({ ...files, filesRead: [] }, maxChars), (path) => fenceData(path));
+}
+
+interface ForkFilesOptions extends Pick<ForkOptions, "redact"> {
+  readonly stats: ProcessingStats;
+}
+
+const MAX_FILES_CHARS = 4_000;
+const FILES_SHARE = 0.05;
 
 /** The statistics are those of the text. */
 export interface ForkContext extends ForkResult {

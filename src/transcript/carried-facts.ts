@@ -12,8 +12,11 @@ export interface CarriedFacts {
   /** Of how many more messages the words were left out, in all compactions so far. */
   readonly omittedWords?: number;
   readonly pins: readonly CarriedPin[];
+  /** Files by what was done to each last, the newest last; `filesRead` were neither created nor changed. */
   readonly filesRead: readonly string[];
+  readonly filesCreated?: readonly string[];
   readonly filesChanged: readonly string[];
+  readonly filesDeleted?: readonly string[];
   /** The most telling first. */
   readonly anchors: readonly Anchor[];
 }
@@ -60,6 +63,8 @@ export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
       pins: readList(value.pins, readPin),
       filesRead: readList(value.filesRead, readText),
       filesChanged: readList(value.filesChanged, readText),
+      ...(Array.isArray(value.filesCreated) && { filesCreated: readList(value.filesCreated, readText) }),
+      ...(Array.isArray(value.filesDeleted) && { filesDeleted: readList(value.filesDeleted, readText) }),
       anchors: readList(value.anchors, readAnchor),
     };
   } catch {

@@ -1,14 +1,6 @@
-import { fileAccess } from "../../stages/file-access.ts";
 import { clipLine } from "../../text/truncate.ts";
-import {
-  ANCHOR_TYPES,
-  type Anchor,
-  type AnchorType,
-  type CarriedFacts,
-} from "../../transcript/carried-facts.ts";
-import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
-import type { ToolPart } from "../../transcript/part.ts";
-import type { TextCleaner, TextPiece } from "./text.ts";
+import { ANCHOR_TYPES, type Anchor, type AnchorType } from "../../transcript/carried-facts.ts";
+import type { TextPiece } from "./text.ts";
 
 /**
  * Exact things of a conversation (paths, commands, errors, …) with the place where each was seen last. They are ranked by
@@ -188,65 +180,3 @@ function findErrors(text: string, isError: boolean, found: FoundAnchor[]): void 
 const ERROR_WORD =
   /\b(?:\w{0,40}(?:Error|Exception)|error|ERROR|fatal|FATAL|panic|FAILED|failed|Traceback)\b/;
 const NO_ERROR = /\b(?:0|no|without) (?:\w+ )?(?:errors?|failed)\b/i;
-
-/** Files by what was done to them last; a file that was changed is not also listed as read. The newest stand last. */
-export type FilesTouched = Pick<CarriedFacts, "filesRead" | "filesChanged">;
-
-/** The files that calls of these messages read and changed, on top of those carried so far. */
-export function collectFiles(
-  carried: FilesTouched,
-  messages: Transcript,
-  cleaner: TextCleaner,
-): FilesTouched {
-  const read = new Set(carried.filesRead);
-  const changed = new Set(carried.filesChanged);
-  const add = (files: Set<string>, path: string): void => {
-    const clean = cleaner.line(path, MAX_PATH_CHARS);
-    if (clean === "") return;
-    files.delete(clean);
-    files.add(clean);
-  };
-  for (const message of messages) {
-    if (!isVisibleToModel(message)) continue;
-    for (const part of message.parts) {
-      if (part.type !== "tool" || part.agentVisible === false || part.outcome.status !== "done") continue;
-      const access = fileAccess(part);
-      if (access?.type === "read") add(read, access.path);
-      else if (access?.path !== undefined) add(changed, access.path);
-      else if (access?.type === "edit") for (const path of patchedPaths(part)) add(changed, path);
-    }
-  }
-  return {
-    filesRead: [...read].filter((path) => !changed.has(path)).slice(-MAX_FILES),
-    filesChanged: [...changed].slice(-MAX_FILES),
-  };
-}
-
-/** The newest paths whose list takes at most so many characters. */
-export function newestPaths(paths: readonly string[], maxChars: number): readonly string[] {
-  let leftChars = maxChars;
-  const first = paths.findLastIndex((path) => {
-    leftChars -= path.length + 2;
-    return leftChars < 0;
-  });
-  return paths.slice(first + 1);
-}
-
-const MAX_PATH_CHARS = 300;
-const MAX_FILES = 300;
-
-/** The files that a patch names in its text. */
-function patchedPaths({ input }: ToolPart): readonly string[] {
-  const paths: string[] = [];
-  try {
-    for (const value of Object.values(input as object)) {
-      if (typeof value !== "string") continue;
-      for (const match of value.matchAll(PATCHED_FILE)) paths.push(match[1] ?? match[2] ?? "");
-    }
-  } catch {
-    // An input that cannot be read names no file.
-  }
-  return paths;
-}
-
-const PATCHED_FILE = /^\*\*\* (?:Add|Update|Delete) File: (\S[^\n]{0,299})$|^\+\+\+ b\/(\S[^\n\t]{0,299})/gm;

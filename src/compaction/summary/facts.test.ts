@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CarriedFacts, readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Message } from "../../transcript/message.ts";
-import { collectFiles } from "./anchors.ts";
 import { collectFacts, renderFacts, selectUserWords } from "./facts.ts";
 import { foldMaterial, foldSummary } from "./message.ts";
 import { resolvePins } from "./pins.ts";
@@ -78,58 +77,6 @@ describe("the user's words", () => {
   it("lose only the middle of a first request beyond 8,000 code points", () => {
     const [first] = selectUserWords(words("x".repeat(9_000)), { maxChars: 0 }).words;
     expect(first?.text).toMatch(/^x+\n\.\.\.\[truncated 1000 chars\]\.\.\.\nx+$/);
-  });
-});
-
-describe("files", () => {
-  const call = (tool: string, input: unknown, status: "done" | "failed" = "done"): Message => ({
-    id: "m1",
-    role: "assistant",
-    parts: [
-      {
-        type: "tool",
-        callId: "c",
-        tool,
-        input,
-        outcome: status === "done" ? { status, output: "", attachments: [] } : { status, error: "no" },
-      },
-    ],
-  });
-  const none = { filesRead: [], filesChanged: [] };
-
-  it("are collected from calls that succeeded, with what was carried (COMPACT-9)", () => {
-    const messages = [
-      call("read", { filePath: "b.ts" }),
-      call("edit", { filePath: "c.ts", oldString: "", newString: "" }),
-      call("write", { file_path: "d.ts", content: "" }),
-      call("edit", { filePath: "never.ts" }, "failed"),
-      call("bash", { command: "cat e.ts" }),
-    ];
-    expect(collectFiles({ filesRead: ["a.ts", "d.ts"], filesChanged: [] }, messages, cleaner)).toEqual({
-      filesRead: ["a.ts", "b.ts"],
-      filesChanged: ["c.ts", "d.ts"],
-    });
-  });
-
-  it("are read out of patches", () => {
-    const patchText =
-      "*** Begin Patch\n*** Update File: src/a.ts\n@@\n*** Add File: src/b.ts\n+x\n*** End Patch";
-    expect(collectFiles(none, [call("apply_patch", { patchText })], cleaner).filesChanged).toEqual([
-      "src/a.ts",
-      "src/b.ts",
-    ]);
-  });
-
-  it("are not found in inputs that cannot be read", () => {
-    const trap = new Proxy(
-      {},
-      {
-        ownKeys: () => {
-          throw new Error("no");
-        },
-      },
-    );
-    expect(collectFiles(none, [call("apply_patch", trap), call("edit", null)], cleaner)).toEqual(none);
   });
 });
 

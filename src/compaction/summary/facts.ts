@@ -1,10 +1,11 @@
+import { listFiles, NO_FILES, newestFiles, recordFiles } from "../../stages/file-access.ts";
 import { groupBy } from "../../text/json.ts";
 import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
 import { plural } from "../../text/truncate.ts";
 import type { CarriedFacts, CarriedWords } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { collectAnchors, collectFiles, type FilesTouched, newestPaths, selectAnchors } from "./anchors.ts";
+import { collectAnchors, selectAnchors } from "./anchors.ts";
 import { type Pin, renderPins, resolvePins } from "./pins.ts";
 import { element } from "./request.ts";
 import {
@@ -32,10 +33,8 @@ export function collectFacts(input: FactsInput): CarriedFacts {
   const pinned = new Set(input.pins.map(({ handle }) => handle));
   const omittedNow = omitted.filter(({ handle }) => !pinned.has(handle)).length;
   const omittedWords = (carried?.omittedWords ?? 0) + omittedNow;
-  const files = collectFiles(
-    { filesRead: carried?.filesRead ?? [], filesChanged: carried?.filesChanged ?? [] },
-    input.folded,
-    input.cleaner,
+  const files = recordFiles(carried ?? NO_FILES, input.folded, (path) =>
+    input.cleaner.line(path, MAX_PATH_CHARS),
   );
   return {
     generation: (carried?.generation ?? 0) + 1,
@@ -95,12 +94,10 @@ export function renderFacts(facts: CarriedFacts, options: RenderFactsOptions): s
       `(${plural(omittedWords, "more message")} of the user not shown; a search recalls what they say)`,
     );
   const pins = shownPins(facts, options);
-  const files = newestFiles(facts, budget.filesChars * share);
   const sections = [
     ...(quotes.length > 0 ? [element("user_words", quotes.join("\n\n"))] : []),
     ...(pins.length > 0 ? [element("pinned", pins.join("\n\n"))] : []),
-    ...listOf("Files changed", files.filesChanged),
-    ...listOf("Files read", files.filesRead),
+    ...listFiles(newestFiles(facts, budget.filesChars * share), fenceQuote),
     ...anchorLines(facts, budget.anchorsChars * share),
   ];
   return sections.join("\n\n");
@@ -110,13 +107,7 @@ function quoteWords({ handle, text }: CarriedWords): string {
   return `[${handleLabel(handle)}]\n${fenceQuote(text)}`;
 }
 
-/** The newest files whose lists take at most so many characters: two thirds for those that were changed. */
-function newestFiles({ filesChanged, filesRead }: FilesTouched, maxChars: number): FilesTouched {
-  return {
-    filesRead: newestPaths(filesRead, maxChars / 3),
-    filesChanged: newestPaths(filesChanged, (maxChars * 2) / 3),
-  };
-}
+const MAX_PATH_CHARS = 300;
 
 /** The pins as they stand in a summary: without those in place, and without the request that stands among the words. */
 export function shownPins(facts: CarriedFacts, options: ShownPinsOptions): readonly string[] {
@@ -141,10 +132,6 @@ interface RenderFactsOptions extends ShownPinsOptions {
   readonly budget: FactsBudget;
   /** From 0 to 1. */
   readonly share: number;
-}
-
-function listOf(title: string, items: readonly string[]): readonly string[] {
-  return items.length === 0 ? [] : [`${title}: ${items.map((item) => fenceQuote(item)).join(", ")}`];
 }
 
 function anchorLines({ anchors }: CarriedFacts, maxChars: number): readonly string[] {

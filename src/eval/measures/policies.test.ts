@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { lineOf, workingSession } from "../../../test/rig/eval-session.ts";
 import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import { runs } from "../../../test/rig/runs.ts";
+import type { Message } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
 import { plainLengths, plainMessages } from "../probe/history-text.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "./policies.ts";
@@ -67,5 +68,38 @@ describe("the baselines", () => {
 
   it("know how long a message will be without writing it", () => {
     expect(plainLengths(session)).toEqual(plainMessages(session).map(({ length }) => length));
+  });
+});
+
+describe("fold", () => {
+  const edit = (path: string, lines: string): Message => ({
+    id: `e-${path}`,
+    role: "assistant",
+    parts: [
+      {
+        type: "tool",
+        callId: path,
+        tool: "Edit",
+        input: { file_path: path, old_string: "before", new_string: lines },
+        outcome: { status: "done", output: `The file ${path} has been updated.`, attachments: [] },
+      },
+    ],
+  });
+  const old = edit("/w/first-changed.ts", "const firstChanged = loadEverything();");
+  const newest = edit(
+    "/w/last.ts",
+    Array.from({ length: 9 }, (_, at) => `const lastLine${at} = compute(${at} * 7);`).join("\n"),
+  );
+
+  it("names the files that were changed, however long ago, and keeps the lines that were written last", () => {
+    const messages = deepFreeze([old, ...session, newest]);
+    const text = run("fold", messages, 6_000);
+    expect(text).toContain("first-changed.ts");
+    for (let at = 0; at < 9; at++) expect(text).toContain(`const lastLine${at} = compute(${at} * 7);`);
+    expect(run("fill", messages, 4_000)).not.toContain("first-changed.ts");
+  });
+
+  it("has no frame around nothing", () => {
+    expect(run("fold", session, 6_000)).not.toMatch(/^\[Tool result\]$/m);
   });
 });

@@ -10,6 +10,7 @@ import type { ToolPart } from "../../transcript/part.ts";
 import {
   applyGraduatedTruncation,
   forkContext,
+  forkFiles,
   processMessagesForFork,
   sliceFromCompactionBoundary,
   uncutStats,
@@ -143,7 +144,13 @@ describe("readForkOptions", () => {
 const inTwoSteps = (messages: Parameters<typeof forkContext>[0], options: ForkOptions) => {
   const result = processMessagesForFork(messages, { profile: "default", ...options });
   const formatted = formatMessagesAsContext(result.messages, result.stats, options);
-  return { ...result, ...formatted, preamble: buildForkPreamble(formatted.stats) };
+  return {
+    ...result,
+    ...formatted,
+    preamble: buildForkPreamble(formatted.stats, {
+      files: forkFiles(messages, { ...options, stats: formatted.stats }),
+    }),
+  };
 };
 
 describe("forkContext", () => {

@@ -5,7 +5,13 @@ import {
   type ForkWayFacts,
   overheadTokens,
 } from "../../fork/context/options.ts";
-import { type ForkResult, forkContext, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
+import {
+  type ForkResult,
+  forkContext,
+  forkFiles,
+  processMessagesForFork,
+  uncutStats,
+} from "../../fork/fork.ts";
 import { redactTranscript } from "../../stages/redact.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
@@ -142,7 +148,7 @@ function inheritGraduated(input: InheritInput, { messages, graduated, reason }: 
     way: "graduated",
     reason,
     messages: repaired,
-    preamble: preambleOf(graduated.stats, input),
+    preamble: preambleOf(graduated.stats, { input, messages: format.decode(messages) }),
     chars: graduated.stats.totalChars,
     messageCount: graduated.messages.length,
   };
@@ -156,23 +162,33 @@ interface Processed {
 
 async function inheritText(input: InheritInput, asked: string | undefined): Promise<Inherited> {
   const stored = input.format.withoutResults(await input.stored());
-  const formatted = forkContext(input.format.decode(stored), pipelineOptions(input));
+  const messages = input.format.decode(stored);
+  const formatted = forkContext(messages, pipelineOptions(input));
   if (formatted.text === "") return EMPTY;
   return {
     way: "text",
     reason: asked ?? chooseForkWay({ ...NO_VIEW, ...input.facts, setting: input.setting }).reason,
     text: formatted.text,
-    preamble: preambleOf(formatted.stats, input),
+    preamble: preambleOf(formatted.stats, { input, messages }),
     chars: formatted.text.length,
     messageCount: formatted.stats.finalCount,
   };
 }
 
 /** Tells the child what was left out, and how to get it back if anything was. */
-function preambleOf(stats: ProcessingStats, { hasRecall }: InheritInput): string {
+function preambleOf(stats: ProcessingStats, { input, messages }: Inheriting): string {
   const isWhole =
     stats.truncatedResults === 0 && stats.removedMessages === 0 && (stats.clearedResults ?? 0) === 0;
-  return buildForkPreamble(stats, isWhole || !hasRecall ? {} : { recall: "the tool recall" });
+  const files = forkFiles(messages, { ...pipelineOptions(input), stats });
+  return buildForkPreamble(stats, {
+    files,
+    ...(!isWhole && input.hasRecall && { recall: "the tool recall" }),
+  });
+}
+
+interface Inheriting {
+  readonly input: InheritInput;
+  readonly messages: Transcript;
 }
 
 /** The child sees what the parent saw: nothing is worth reading again for its own sake. */

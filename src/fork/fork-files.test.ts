@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { transcript } from "../../test/rig/notation.ts";
+import type { Message } from "../transcript/message.ts";
+import { forkContext } from "./fork.ts";
+
+describe("the files in the preamble of a child", () => {
+  const done = (tool: string, input: unknown): Message => ({
+    id: `${tool}-${JSON.stringify(input)}`,
+    role: "assistant",
+    parts: [
+      { type: "tool", callId: tool, tool, input, outcome: { status: "done", output: "ok", attachments: [] } },
+    ],
+  });
+  const work = [
+    done("write", { filePath: "/w/new.ts", content: "x" }),
+    done("edit", { filePath: "/w/old.ts", oldString: "a", newString: "b" }),
+    done("bash", { command: "rm /w/gone.ts" }),
+    ...transcript("u:10 a(bash:90000) a(bash:90000) u:5"),
+  ];
+
+  it("are those that the whole conversation created, changed and deleted, where something was left out", () => {
+    const { preamble } = forkContext(work, { budgetChars: 20_000 });
+    expect(preamble).toContain(
+      "Files created: /w/new.ts\nFiles changed: /w/old.ts\nFiles deleted: /w/gone.ts",
+    );
+    expect(forkContext(work, { budgetChars: 500_000 }).preamble).not.toContain("Files created");
+    expect(forkContext(work, { budgetChars: 20_000, profile: "documented" }).preamble).not.toContain(
+      "Files created",
+    );
+  });
+
+  it("go on from what an earlier compaction carried", () => {
+    const carried = {
+      generation: 1,
+      userWords: [],
+      pins: [],
+      filesRead: [],
+      filesChanged: ["/w/before.ts"],
+      anchors: [],
+    };
+    const summary: Message = {
+      id: "s",
+      role: "user",
+      parts: [{ type: "text", text: "summed up", synthetic: true }],
+      metadata: { kind: "compaction_summary", carried },
+    };
+    expect(forkContext([summary, ...work], { budgetChars: 20_000 }).preamble).toContain(
+      "Files changed: /w/before.ts, /w/old.ts",
+    );
+  });
+});
