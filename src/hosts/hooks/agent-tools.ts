@@ -47,10 +47,10 @@ export async function createAgentTools(agent: HookAgent, setup: AgentToolsSetup)
   const runs = isChild || problem !== undefined ? undefined : runForks(host, parts);
 
   /** Whether the call may start a child, and from now on what that may do. */
-  async function mayStart(sessionId: string, callId: string): Promise<StartAnswer> {
+  async function mayStart(sessionId: string, mode: string | undefined): Promise<StartAnswer> {
     const stored = await host.sessions.read(sessionId);
     const lines = stored.status === "ok" ? stored.value.messages : [];
-    const rights = agent.child.rightsOf({ lines, startedWith: started, mode: takeMode(env, callId) });
+    const rights = agent.child.rightsOf({ lines, startedWith: started, mode });
     if (typeof rights === "string") return { status: "refused", reason: rights };
     host.childProcesses.setRights(sessionId, rights);
     return { status: "allowed" };
@@ -64,6 +64,8 @@ export async function createAgentTools(agent: HookAgent, setup: AgentToolsSetup)
     async running(meta, signal): Promise<RunningTool> {
       const sessionId = (await agent.callingSession({ meta }, { directory, env })) ?? "unknown";
       const callId = asString(meta.callId) ?? asString(meta["claudecode/toolUseId"]) ?? "";
+      // Also for a call that starts nothing: the note is for this one alone.
+      const mode = takeMode(env, callId);
       callingFile = await agent.findSession(sessionId, { directory, env });
       const stored = await host.sessions.read(sessionId);
       const lines = stored.status === "ok" ? stored.value.messages : [];
@@ -76,7 +78,7 @@ export async function createAgentTools(agent: HookAgent, setup: AgentToolsSetup)
         agent: agent.name,
         signal,
         model: modelOf(agent, host.format.decode(lines)),
-        mayStart: () => mayStart(sessionId, callId),
+        mayStart: () => mayStart(sessionId, mode),
         setTitle: () => {},
       };
     },

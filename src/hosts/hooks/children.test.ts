@@ -180,6 +180,9 @@ it("returns at once where a person sees it, is steered while it runs, and ends w
   const stopped = await call("fork_cancel", { id: "2" });
   expect(stopped).toContain('state="cancelled"');
   expect(stopped).toContain("I begin.");
+  // Nor does a call that starts nothing leave its note behind.
+  expect(await call("fork", { task: "Look." })).toContain("prompt is missing");
+  expect(readdirSync(join(home, ".local", "share", "carryover", "waiting", "modes"))).toEqual([]);
 });
 
 it("asks for the report at a limit, and takes no more than that", async () => {
