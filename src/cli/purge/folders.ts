@@ -10,6 +10,7 @@ import {
   type PluginFolders,
   PUT_BACK_FILE,
   pluginFolders,
+  WAITING_FOLDER,
 } from "../../plugin/stores/folders.ts";
 import {
   defaultStateFolder,
@@ -65,6 +66,10 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
   await addChildSessions(draft, join(folders.root, CHILD_SESSIONS));
   await addLogs(draft, folders.journal);
   draft.leftovers.push(...(await readHomeFiles(folders)));
+  // What a running agent waits for is not left over.
+  if (runningInstances(draft).length === 0)
+    for (const folder of await foldersIn(join(folders.root, WAITING_FOLDER)))
+      draft.leftovers.push(...(await filesIn(folder)));
   const contents = [
     ...(await contentsIn(folders.spill, "spill")),
     ...(await contentsIn(folders.views, "view")),
@@ -297,7 +302,9 @@ async function ownFolders(
   const { root, forks, views, journal, spill, control } = folders;
   const long = join(journal, "long");
   const usual = [defaultStateFolder(), dirname(defaultEvalCacheFolder(process.env))];
+  const waiting = join(root, WAITING_FOLDER);
   const own = [
+    ...[...(await foldersIn(waiting)), waiting],
     ...(await foldersIn(forks)),
     ...["instances", "requests"].map((name) => join(control, name)),
     ...[long, views, spill, forks, journal, control, join(root, CHILD_SESSIONS)],

@@ -179,6 +179,10 @@ describe("carryover purge", () => {
     writeFileSync(join(store, "loaded.json"), "{}");
     for (const log of ["plugin.log", "plugin.log.old", `notices-${"a".repeat(16)}.jsonl`])
       writeFileSync(join(store, log), "Fork 1 (a title)");
+    for (const name of ["modes", "output", "00000001-aaaa-4bbb-8ccc-dddddddddddd"]) {
+      mkdirSync(join(store, "waiting", name), { recursive: true });
+      if (name !== "modes") writeFileSync(join(store, "waiting", name, "fk_1"), "what a child printed");
+    }
     mkdirSync(join(home, "cache", "carryover", "eval"), { recursive: true });
     writeFileSync(join(home, "cache", "carryover", "eval", `${"a".repeat(64)}.json`), "{}");
     await createFileSpillStore({ durable: false, cleaning: "never" }).put("an output of the library");

@@ -4,7 +4,7 @@ import { readFile, realpath } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { readJsonLines } from "../../formats/lines/read-json-lines.ts";
 import type { AgentHost, HostMessage, HostSessions, MessageNote } from "../../plugin/host/agent-host.ts";
-import { pluginFolders } from "../../plugin/stores/folders.ts";
+import { pluginFolders, WAITING_FOLDER } from "../../plugin/stores/folders.ts";
 import { fileAccess } from "../../stages/file-access.ts";
 import { safeJson } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
@@ -28,7 +28,7 @@ export function createFileHost(agent: FileAgent, place: FileHostPlace): FileHost
     agent,
     place,
     notes,
-    folder: join(root, "waiting", "output"),
+    folder: join(root, WAITING_FOLDER, "output"),
     decode: (messages) => decodeNamed(agent, messages),
     log,
   });

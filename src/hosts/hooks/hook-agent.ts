@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { WholeOutput } from "../../plugin/host/agent-host.ts";
-import { PUT_BACK_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
+import { PUT_BACK_FILE, pluginFolders, WAITING_FOLDER } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
 import type { Format } from "../../transcript/format.ts";
 
@@ -337,7 +337,7 @@ export function takeMode(env: AgentPlace["env"], callId: string): string | undef
 }
 
 function modesFolder(env: AgentPlace["env"]): string {
-  return join(pluginFolders({ store: undefined, env }).root, "waiting", "modes");
+  return join(pluginFolders({ store: undefined, env }).root, WAITING_FOLDER, "modes");
 }
 
 function fileName(id: string): string {
@@ -346,5 +346,5 @@ function fileName(id: string): string {
 
 function waitingFolder(env: AgentPlace["env"], sessionId: string): string {
   const { root } = pluginFolders({ store: undefined, env });
-  return join(root, "waiting", fileName(sessionId));
+  return join(root, WAITING_FOLDER, fileName(sessionId));
 }

@@ -45,6 +45,9 @@ export const CHILD_SESSIONS = "pi-sessions";
 /** What is put back after the newest compaction of an agent that runs hooks, noted by the one before it. */
 export const PUT_BACK_FILE = "put-back.json";
 
+/** What processes of one agent leave to each other: that results wait, modes of calls, and what children print. */
+export const WAITING_FOLDER = "waiting";
+
 /** Says by its time when hooks last had old outputs removed. */
 export const CLEANED_FILE = "cleaned";
 
