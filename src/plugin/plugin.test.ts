@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createTestContext, hooksOf } from "../../test/rig/plugin-context.ts";
 import { createPlugin, createRequestJournal } from "./plugin.ts";
 
@@ -50,4 +50,21 @@ it("starts nothing with options that cannot be used, and says everything that is
   expect(said).toEqual([
     'Carryover does nothing until its options are corrected: prune is "on"; give "off" or "when-full" or "auto"; fork.maxRuning is not an option; did you mean maxRunning?',
   ]);
+});
+
+it("has no clock in a child: it would take over the forks of a parent that was killed", async () => {
+  vi.useFakeTimers();
+  try {
+    const { host } = createTestContext().context;
+    const timersOf = async (scope: { readonly scope?: "child" }): Promise<number> => {
+      const plugin = createPlugin(host, {}, { env: {}, ...scope });
+      const timers = vi.getTimerCount();
+      await plugin.dispose();
+      return timers;
+    };
+    expect(await timersOf({})).toBeGreaterThan(0);
+    expect(await timersOf({ scope: "child" })).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -38,9 +38,7 @@ export function createPlugin(
   const read = readPluginOptions(options);
   const context = createPluginContext({ host, options: read.options, env, ...(now && { now }) });
   return combineFeatures(
-    read.problems.length > 0
-      ? [reportProblems(context, read.problems)]
-      : featuresOf(context).filter(({ name }) => scope !== "child" || IN_CHILDREN.has(name)),
+    read.problems.length > 0 ? [reportProblems(context, read.problems)] : featuresOf(context, scope),
     ({ feature, handler, cause, sessionId }) => {
       const { notify } = context;
       const entry = { type: "hook-failed", feature, hook: handler, reason: String(cause) };
@@ -59,19 +57,10 @@ interface PluginEnvironment {
   readonly scope?: "child";
 }
 
-/** What is left of the features in a child's own process: what is about its window. */
-const IN_CHILDREN: ReadonlySet<string> = new Set([
-  "request journal",
-  "model windows",
-  "tool output",
-  "own compaction",
-  "compaction",
-  "recall",
-  "stores",
-]);
-
-/** In the order in which they are asked at each moment. */
-function featuresOf(context: PluginContext): readonly Feature[] {
+/** In the order in which they are asked at each moment; in a child's own process what is about its window. */
+function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): readonly Feature[] {
+  // Not even made in a child: some have a clock, by which it would take over the forks of a parent that was killed.
+  const ofParent = (create: () => readonly Feature[]) => (scope === "child" ? [] : create());
   const capture = createViewCapture();
   const links = createForkLinks(context.host);
   const windows = createModelWindows(context.options, overflowOfEnvironment(context.env));
@@ -89,22 +78,28 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     delivery.beforeCompaction?.({ sessionId });
   const compaction = createOwnCompaction({ context, pins, windows, roster });
   return [
-    createLoadedNotice(context),
-    { name: "session tree", onSignal: async (signal) => context.tree.observe(signal) },
+    ...ofParent(() => [
+      createLoadedNotice(context),
+      { name: "session tree", onSignal: async (signal) => context.tree.observe(signal) },
+    ]),
     createRequestJournal(context),
     windows.feature,
     createBoundToolOutput(context),
-    createControlFeature({ context, forks, pruning, compaction, control: context.stores.control }),
+    ...ofParent(() => [
+      createControlFeature({ context, forks, pruning, compaction, control: context.stores.control }),
+    ]),
     compaction.feature,
-    pruning.feature,
+    ...ofParent(() => [pruning.feature]),
     createCompactionContext({ context, pins, capture, windows, inheritedFrom }),
-    createToolsFeature({ context, forks }),
+    ...ofParent(() => [createToolsFeature({ context, forks })]),
     { name: "recall", tools: { recall: createRecallTool({ context, forks }) } },
-    createChildGuards({ context, forks }),
-    createChildEventsFeature({ context, forks }),
-    createGraftFeature({ context, forks }),
-    createForkClockFeature({ context, forks }),
-    delivery,
+    ...ofParent(() => [
+      createChildGuards({ context, forks }),
+      createChildEventsFeature({ context, forks }),
+      createGraftFeature({ context, forks }),
+      createForkClockFeature({ context, forks }),
+      delivery,
+    ]),
     createStoreWatch(context),
   ];
 }

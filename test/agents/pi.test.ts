@@ -1,19 +1,26 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { anthropic } from "../../src/formats/wires/anthropic/anthropic.ts";
-import { asArray, asObject, type UnknownObject } from "../../src/text/json.ts";
+import { asObject } from "../../src/text/json.ts";
 import { normalizeOutput } from "../../src/text/normalize.ts";
-import { outcomeText } from "../../src/transcript/content.ts";
-import { textOf } from "../../src/transcript/message.ts";
 import { type AgentWorld, createAgentWorld, pi } from "../rig/agents/agent-programs.ts";
 import { describeAgent } from "../rig/agents/describe-agent.ts";
 import { OUTPUT_KINDS } from "../rig/agents/output-kinds.ts";
 import { unpackCli } from "../rig/agents/packed-cli.ts";
-import { type ModelRequest, type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
-import { type Answer, call, callAll, createGate, type Step, say } from "../rig/model-server/step.ts";
+import {
+  ask,
+  entriesOf,
+  many,
+  ofChild,
+  openRpc,
+  outputsOf,
+  type PiRpc,
+  resultsIn,
+  textsOf,
+} from "../rig/agents/pi-session.ts";
+import { type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
+import { call, callAll, createGate, say } from "../rig/model-server/step.ts";
 import { waitFor } from "../rig/wait-for.ts";
 
 let server: ModelServer;
@@ -212,26 +219,6 @@ await describeAgent(pi, () => {
   }
 });
 
-/** Says one prompt to the program, to its end. */
-async function ask(world: AgentWorld, prompt: string, args: readonly string[] = []): Promise<void> {
-  const { code, stderr, stdout } = await pi.run(world, [...args, "-p", prompt]);
-  expect(code, stderr + stdout).toBe(0);
-  expect(stderr).toBe("");
-}
-
-/** Answers that read a long output each. */
-function many(count: number): readonly Step[] {
-  return Array.from({ length: count }, (_, at) => {
-    const line = `file${at}.ts:$i: const value${at} = compute($i, other$i) // more words here`;
-    return call("bash", { command: `for i in $(seq 1 190); do echo "${line}"; done` });
-  });
-}
-
-/** An answer to the child of a fork. */
-function ofChild(answer: Omit<Answer, "type">): Step {
-  return { contains: "You are fork", reply: { type: "answer", ...answer } };
-}
-
 /** What the model reads of the forty outputs, without what differs from run to run. */
 async function outputsIn(world: AgentWorld): Promise<readonly string[]> {
   server.discardSteps();
@@ -247,105 +234,3 @@ async function outputsIn(world: AgentWorld): Promise<readonly string[]> {
 
 const AT_ONCE = 14;
 const printed: string[] = [];
-
-/** The entries of the newest session. */
-function entriesOf({ home }: AgentWorld): readonly UnknownObject[] {
-  const folder = join(home, ".pi", "agent", "sessions");
-  const [newest = ""] = readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".jsonl"))
-    .toSorted()
-    .reverse();
-  return readFileSync(join(folder, newest), "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => asObject(JSON.parse(line)));
-}
-
-function decoded(request: ModelRequest | undefined) {
-  return request === undefined ? [] : anthropic.decode(request.body as never);
-}
-
-function outputsOf(request: ModelRequest | undefined): readonly string[] {
-  return decoded(request).flatMap(({ parts }) =>
-    parts.flatMap((part) => (part.type === "tool" ? [outcomeText(part.outcome)] : [])),
-  );
-}
-
-function textsOf(request: ModelRequest | undefined): string {
-  return [...decoded(request).map((message) => textOf(message)), ...outputsOf(request)].join("\n");
-}
-
-function resultsIn(request: ModelRequest | undefined): readonly string[] {
-  return textsOf(request).match(/<fork_result delivery=[\s\S]*?<\/fork_result>/g) ?? [];
-}
-
-/** pi as a program drives it, which sees what a person would. */
-interface PiRpc {
-  /** A command, and the answer to it. */
-  ask(command: object): Promise<UnknownObject>;
-  /** Says something and waits until pi rests. */
-  prompt(message: string): Promise<void>;
-  /** Waits until pi has come to rest so many times. */
-  settled(times: number): Promise<void>;
-  /** Gives a command of an extension, and waits for a message like this. */
-  command(text: string, what: RegExp): Promise<void>;
-  /** Waits until this was shown. */
-  shown(method: string, what: RegExp): Promise<void>;
-  stop(): Promise<void>;
-}
-
-async function openRpc(world: AgentWorld, args: readonly string[]): Promise<PiRpc> {
-  const { program, env } = await pi.command(world);
-  const [node, ...first] = program;
-  const child: ChildProcess = spawn(node, [...first, "--mode", "rpc", ...args], {
-    cwd: world.project,
-    env: { ...world.sandbox.env, ...env },
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  const events: UnknownObject[] = [];
-  if (child.stdout !== null)
-    createInterface({ input: child.stdout }).on("line", (line) => events.push(asObject(JSON.parse(line))));
-  let count = 0;
-  const rests = (): number => events.filter(({ type }) => type === "agent_settled").length;
-  const shownBy = (method: string): readonly string[] =>
-    events
-      .filter((event) => event.type === "extension_ui_request" && event.method === method)
-      .map(({ message, statusText, widgetLines }) =>
-        String(message ?? statusText ?? asArray(widgetLines).join("\n")),
-      );
-  const session: PiRpc = {
-    async ask(command) {
-      count += 1;
-      const id = `request-${count}`;
-      child.stdin?.write(`${JSON.stringify({ id, ...command })}\n`);
-      return waitFor(
-        () => events.find((event) => event.type === "response" && event.id === id),
-        `the answer to ${JSON.stringify(command)}`,
-      );
-    },
-    async prompt(message) {
-      const before = rests();
-      expect(await session.ask({ type: "prompt", message })).toMatchObject({ success: true });
-      await session.settled(before + 1);
-    },
-    settled: async (times) => void (await waitFor(() => rests() >= times, `pi at rest, ${times} times`)),
-    async command(text, what) {
-      const before = shownBy("notify").length;
-      expect(await session.ask({ type: "prompt", message: text })).toMatchObject({ success: true });
-      const isShown = (): boolean =>
-        shownBy("notify")
-          .slice(before)
-          .some((message) => what.test(message));
-      await waitFor(isShown, `${what} by ${text}`);
-    },
-    shown: async (method, what) =>
-      void (await waitFor(() => shownBy(method).some((text) => what.test(text)), `${method} ${what}`)),
-    async stop() {
-      child.kill("SIGTERM");
-      await ended;
-    },
-  };
-  expect(await session.ask({ type: "get_state" })).toMatchObject({ success: true });
-  return session;
-}

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { CLAUDE_CODE } from "./claude-code.ts";
-import { install, uninstall } from "./install.ts";
+import { install, programOf, uninstall } from "./install.ts";
 
 const root = mkdtempSync(join(tmpdir(), "carryover-install-"));
 afterAll(() => {
@@ -43,6 +43,17 @@ function setup({ version = "1.0.0", config }: { version?: string; config?: strin
   };
   return { env, from: join(home, `package-${version}`) };
 }
+
+it.each([
+  ["pi", "pi install /"],
+  ["openclaw", "plugins.slots.contextEngine"],
+  ["opencode", "opencode.json"],
+  ["vim", "Choose from claude-code, codex, opencode, pi, openclaw."],
+])("says what is done instead for %s", (agent, advice) => {
+  expect(() => programOf(agent)).toThrow(
+    expect.objectContaining({ advice: [expect.stringContaining(advice)] }) as Error,
+  );
+});
 
 it("leaves the folder to another account that has it", async () => {
   await install(CLAUDE_CODE, {}, setup());

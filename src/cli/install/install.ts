@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { CliError } from "../terminal/cli-error.ts";
 import { CLAUDE_CODE } from "./claude-code.ts";
@@ -51,14 +51,23 @@ interface InstallFlags {
 
 const PROGRAMS: Readonly<Record<string, HookProgram>> = { "claude-code": CLAUDE_CODE, codex: CODEX };
 
-/** The agent of this name; throws for one that runs no hooks. */
+/** The agent of this name; for one that runs no hooks it throws what is done there instead. */
 export function programOf(agent: string): HookProgram {
-  const program = PROGRAMS[agent];
+  const program = Object.hasOwn(PROGRAMS, agent) ? PROGRAMS[agent] : undefined;
   if (program !== undefined) return program;
-  throw new CliError(`"${agent}" is no agent that runs hooks`, [
-    `Choose from ${Object.keys(PROGRAMS).join(", ")}; OpenCode takes the plugin in its configuration.`,
+  const advice = Object.hasOwn(OTHERS, agent) ? OTHERS[agent] : undefined;
+  if (advice !== undefined) throw new CliError(`Carryover does not do that for ${agent}`, [advice]);
+  throw new CliError(`"${agent}" is no agent that Carryover knows`, [
+    `Choose from ${[...Object.keys(PROGRAMS), ...Object.keys(OTHERS)].join(", ")}.`,
   ]);
 }
+
+const PACKAGE = dirname(dirname(packagedFolder()));
+const OTHERS: Readonly<Record<string, string>> = {
+  opencode: 'OpenCode takes the plugin in its configuration: "plugin": ["carryover"] in opencode.json.',
+  pi: `pi takes the package itself: pi install ${PACKAGE}; pi list shows it, pi remove ${PACKAGE} takes it out (docs/pi.md).`,
+  openclaw: "OpenClaw takes the plugin in its configuration: plugins.slots.contextEngine (docs/openclaw.md).",
+};
 
 /** Where an installation reads and writes, where it is not this process's own. */
 interface InstallSetup {

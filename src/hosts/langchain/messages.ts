@@ -5,7 +5,14 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { type AiSdkMessage, type AiSdkWire, contentOf } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import {
+  type AiSdkMessage,
+  type AiSdkWire,
+  contentOf,
+  ORIGIN,
+  originOf,
+  readWire,
+} from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import {
   asArray,
   asObject,
@@ -20,22 +27,11 @@ import {
  * back from `fromWire` as the very message that was given, with everything that only its provider understands.
  */
 export function toWire(messages: readonly BaseMessage[]): AiSdkWire {
-  const wire: AiSdkMessage[] = [];
-  let results: ToolMessage[] = [];
-  const flush = (): void => {
-    if (results.length > 0) wire.push(readOnce(results, readResults));
-    results = [];
-  };
-  for (const message of messages) {
-    if (ToolMessage.isInstance(message)) {
-      results.push(wholeResult(message));
-      continue;
-    }
-    flush();
-    wire.push(readOnce([message], readMessage));
-  }
-  flush();
-  return wire;
+  return readWire(messages, {
+    isResult: (message) => ToolMessage.isInstance(message),
+    readResults: (results) => readOnce((results as readonly ToolMessage[]).map(wholeResult), readResults),
+    readMessage: (message) => readOnce([message], readMessage),
+  });
 }
 
 /** The messages of a wire that edits may have changed. */
@@ -80,13 +76,6 @@ function readOnce<M extends BaseMessage>(from: readonly M[], read: (from: readon
   origins.set(message, from);
   readings.set(from[0] ?? {}, message);
   return message;
-}
-
-/** Where a part keeps the block, and a message the message, that it was read from: edits copy it with the rest. */
-const ORIGIN: unique symbol = Symbol("carryover.origin");
-
-function originOf(value: object): UnknownObject | undefined {
-  return (value as { readonly [ORIGIN]?: UnknownObject })[ORIGIN];
 }
 
 function readMessage([message]: readonly BaseMessage[]): AiSdkMessage {

@@ -1,4 +1,11 @@
-import { type AiSdkMessage, type AiSdkWire, contentOf } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import {
+  type AiSdkMessage,
+  type AiSdkWire,
+  contentOf,
+  ORIGIN,
+  originOf,
+  readWire,
+} from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import {
   asArray,
   asObject,
@@ -16,22 +23,7 @@ export type AgentMessage = UnknownObject;
  * from `fromWire` as the very message that was given, with everything that only its provider understands.
  */
 export function toWire(messages: readonly AgentMessage[]): AiSdkWire {
-  const wire: AiSdkMessage[] = [];
-  let results: AgentMessage[] = [];
-  const flush = (): void => {
-    if (results.length > 0) wire.push(readResults(results));
-    results = [];
-  };
-  for (const message of messages) {
-    if (message.role === "toolResult") {
-      results.push(message);
-      continue;
-    }
-    flush();
-    wire.push(readMessage(message));
-  }
-  flush();
-  return wire;
+  return readWire(messages, { isResult: ({ role }) => role === "toolResult", readResults, readMessage });
 }
 
 /** The messages of a wire that edits may have changed; new ones get the time that is given. */
@@ -49,12 +41,6 @@ export function plainText(content: unknown): string | undefined {
 
 /** What each message of a wire, and each result in one, was read from. */
 const origins = new WeakMap<object, readonly AgentMessage[]>();
-/** Where a part keeps the block, and a message the message, that it was read from: edits copy it with the rest. */
-const ORIGIN: unique symbol = Symbol("carryover.origin");
-
-function originOf(value: object): UnknownObject | undefined {
-  return (value as { readonly [ORIGIN]?: UnknownObject })[ORIGIN];
-}
 
 function readMessage(message: AgentMessage): AiSdkMessage {
   const isAnswer = message.role === "assistant";

@@ -85,12 +85,10 @@ interface OpenClawApi {
   registerContextEngine(id: string, create: () => ContextEngine): void;
   registerTool(create: (context: UnknownObject) => object, options: { readonly name: string }): void;
   registerAgentToolResultMiddleware(
-    handler: (event: FinishedTool, context: UnknownObject) => Promise<object | undefined>,
+    handler: (
+      event: { readonly toolName: string; readonly result: unknown },
+      context: UnknownObject,
+    ) => Promise<object | undefined>,
     options: { readonly runtimes: readonly string[] },
   ): void;
-}
-
-interface FinishedTool {
-  readonly toolName: string;
-  readonly result: unknown;
 }

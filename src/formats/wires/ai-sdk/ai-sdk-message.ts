@@ -37,6 +37,35 @@ export interface AiSdkMessage {
 /** The messages of a conversation, or a prompt, oldest first. */
 export type AiSdkWire = readonly AiSdkMessage[];
 
+/** Messages of another form read in order, with the results that stand together as one message. */
+export function readWire<Message>(messages: readonly Message[], reading: WireReading<Message>): AiSdkWire {
+  const wire: AiSdkMessage[] = [];
+  let results: Message[] = [];
+  for (const [at, message] of messages.entries()) {
+    const isResult = reading.isResult(message);
+    if (isResult) results.push(message);
+    if (results.length > 0 && (!isResult || at === messages.length - 1)) {
+      wire.push(reading.readResults(results));
+      results = [];
+    }
+    if (!isResult) wire.push(reading.readMessage(message));
+  }
+  return wire;
+}
+
+interface WireReading<Message> {
+  isResult(message: Message): boolean;
+  readResults(messages: readonly Message[]): AiSdkMessage;
+  readMessage(message: Message): AiSdkMessage;
+}
+
+/** Where a part keeps the block, and a message the message, that it was read from: edits copy it with the rest. */
+export const ORIGIN: unique symbol = Symbol("carryover.origin");
+
+export function originOf(value: object): UnknownObject | undefined {
+  return (value as { readonly [ORIGIN]?: UnknownObject })[ORIGIN];
+}
+
 /** A message that `encode` writes: a `ModelMessage` of the AI SDK. */
 export type EncodedAiSdkMessage =
   | { role: "system"; content: string }
