@@ -41,7 +41,8 @@ describe.skipIf(chromiumPath === undefined)("the page of an odd session", () => 
       .poll(async () => (await before.locator("pre").textContent())?.length ?? 0)
       .toBeGreaterThan(40_000);
     await page.selectOption("#policy-a", "fill");
-    const view = createInspection(session).inspectWindow({ policy: "fill" });
+    const { inspectWindow, budget } = createInspection(session);
+    const view = inspectWindow({ policy: "fill", budgetTokens: budget.default });
     await expect
       .poll(() => page.locator("#window-tokens").innerText(), { timeout: 30_000 })
       .toBe(view.size.tokens.toLocaleString("en-US"));

@@ -54,13 +54,13 @@ describe.skipIf(chromiumPath === undefined)("the page and its engine", () => {
     const view = async (side: "a" | "b", policy: PolicyId) =>
       inspection.inspectWindow({
         policy,
-        budget: Number(await page.locator(`#exact-${side}`).inputValue()),
+        budgetTokens: Number(await page.locator(`#exact-${side}`).inputValue()),
         upTo,
       });
     const [a, b] = [await view("a", "fill"), await view("b", "last-n")];
     const number = (value: number): string => value.toLocaleString("en-US");
     expect(await page.locator(".difference").innerText()).toContain(
-      `A sends ${number(a.size.tokens)} tokens, B ${number(b.size.tokens)}`,
+      `A leaves ${number(a.size.tokens)} tokens, B ${number(b.size.tokens)}`,
     );
     expect(problems).toEqual([]);
     await page.context().close();
@@ -139,8 +139,8 @@ interface Expected {
 }
 
 async function expected(page: Page, { policy, inspection }: Expected): Promise<string> {
-  const budget = Number(await page.locator("#exact-a").inputValue());
-  return inspection.inspectWindow({ policy, budget }).size.tokens.toLocaleString("en-US");
+  const budgetTokens = Number(await page.locator("#exact-a").inputValue());
+  return inspection.inspectWindow({ policy, budgetTokens }).size.tokens.toLocaleString("en-US");
 }
 
 interface DragFigures {

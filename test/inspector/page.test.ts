@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createInspection } from "../../src/inspector/view/inspection.ts";
 import type { Inspection, WindowView } from "../../src/inspector/view/types.ts";
+import { requestsWith } from "../../src/inspector/view/window-over-time.ts";
 import { chromiumPath, type OpenedPage, type PageRig, startPageRig } from "./support/page-rig.ts";
 import { exampleSession } from "./support/sessions.ts";
 
@@ -34,6 +35,8 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
       `${number(view.size.tokens)} of 200,000 tokens (window assumed), counted by the provider`,
     );
     expect(window).toContain("chars seen");
+    for (const question of ["Why is it full? ", "What did it cost? ", "What was lost? 1 compaction: "])
+      await expect.poll(() => page.locator(".answers").innerText()).toContain(question);
     await expect.poll(() => page.locator(".over-time").innerText()).toContain("41 requests · 1 compaction");
     await page.getByRole("button", { name: /^compaction/ }).click();
     await expect.poll(() => page.locator(".time output").innerText()).not.toContain("message 50 of 50");
@@ -46,7 +49,7 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
   it("draws what is sent solid, and the rest beside it", async () => {
     const page = await open();
     await page.selectOption("#policy-a", "fixed");
-    const view = inspection.inspectWindow({ policy: "fixed" });
+    const view = inspection.inspectWindow({ policy: "fixed", budgetTokens: inspection.budget.default });
     await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(view.size.tokens));
     const item = view.rows.flatMap(({ items }) => items).find(({ fate }) => fate === "clipped");
     if (item === undefined) throw new Error("nothing is clipped");
@@ -127,12 +130,15 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
   it("opens the text before and after, with the cut marked", async () => {
     const page = await open();
     await page.selectOption("#policy-a", "fixed");
-    const view = inspection.inspectWindow({ policy: "fixed" });
+    const view = inspection.inspectWindow({ policy: "fixed", budgetTokens: inspection.budget.default });
     const row = view.rows.find(({ items }) => items.some(isShortAndClipped));
     const item = row?.items.find(isShortAndClipped);
     if (row === undefined || item === undefined) throw new Error("nothing short is clipped");
     const { partIndex, side } = item;
-    const texts = inspection.itemText({ policy: "fixed" }, { messageId: row.id, partIndex, side });
+    const texts = inspection.itemText(
+      { policy: "fixed", budgetTokens: inspection.budget.default },
+      { messageId: row.id, partIndex, side },
+    );
     await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(view.size.tokens));
     await scrollTo(page, item.key);
     await page.locator(`[data-key="${item.key}"]`).click();
@@ -150,10 +156,11 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     async (policy) => {
       const page = await open();
       await page.selectOption("#policy-a", policy);
-      for (const step of [30, 72, 90]) {
+      for (const step of [10, 30, 50]) {
         await page.locator("#budget-a").fill(String(step));
-        const budget = Number(await page.locator("#exact-a").inputValue());
-        const view = inspection.inspectWindow({ policy, budget });
+        const budgetTokens = Number(await page.locator("#exact-a").inputValue());
+        const view = inspection.inspectWindow({ policy, budgetTokens });
+        expect(view.size.tokens).toBeLessThanOrEqual(budgetTokens);
         await expect.poll(() => totalsOf(page)).toEqual(expectedTotals(view));
         expect(await page.locator("#window-tokens").innerText()).toBe(number(view.size.tokens));
       }
@@ -165,7 +172,7 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     await page.selectOption("#policy-a", "fill");
     await page.locator("#exact-a").fill("43210");
     await page.keyboard.press("Tab");
-    const view = inspection.inspectWindow({ policy: "fill", budget: 43_210 });
+    const view = inspection.inspectWindow({ policy: "fill", budgetTokens: 43_210 });
     await expect.poll(() => totalsOf(page)).toEqual(expectedTotals(view));
   });
 
@@ -196,18 +203,19 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     const page = await open();
     await page.getByRole("button", { name: "Compare", exact: true }).click();
     await page.selectOption("#policy-a", "last-n");
-    await page.locator("#exact-a").fill("90000");
+    await page.locator("#exact-a").fill("30k");
     await page.keyboard.press("Enter");
     await page.selectOption("#policy-b", "fixed");
-    const a = inspection.inspectWindow({ policy: "last-n", budget: 90_000 });
-    const b = inspection.inspectWindow({ policy: "fixed" });
+    const a = inspection.inspectWindow({ policy: "last-n", budgetTokens: 30_000 });
+    const b = inspection.inspectWindow({ policy: "fixed", budgetTokens: inspection.budget.default });
     const difference = b.size.tokens - a.size.tokens;
     const words = `${difference > 0 ? "+" : "−"}${number(Math.abs(difference))}`;
     await expect.poll(() => page.locator("#difference").innerText()).toBe(words);
     const key = itemsOf(a).find(({ keptTokens }) => keptTokens > 0)?.key;
     expect(await page.locator(`[data-key="${key}"] .track`).count()).toBe(2);
-    // The table sums up estimates of the messages; the head fits them into what the provider counted.
-    expect(await page.locator("#by-fate tfoot").innerText()).toContain(number(b.tokensAfter));
+    const all = await page.locator("#by-status tfoot tr").last().innerText();
+    expect(all.split(/\s+/)).toEqual(["all", number(a.size.tokens), number(b.size.tokens), words]);
+    expect(a.size.scale).not.toBe(1);
   });
 
   it("finds a text and goes from place to place", async () => {
@@ -224,13 +232,26 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     await page.keyboard.press("Shift+Enter");
     await expect.poll(() => activeKey(page)).toBe(matches[1]?.key);
     expect(await page.locator(".band.active.match").count()).toBe(1);
+    // It leads to the place in the text itself.
+    const mark = page.locator("#panel-body mark").first();
+    expect((await mark.innerText()).toLowerCase()).toBe("refund");
+    await expect
+      .poll(() =>
+        mark.evaluate((element) => {
+          const box = element.closest(".pane")?.getBoundingClientRect();
+          const { top, bottom } = element.getBoundingClientRect();
+          return box !== undefined && top >= box.top && bottom <= box.bottom;
+        }),
+      )
+      .toBe(true);
   });
 
   it("shows exactly what a child would get, by each way", async () => {
     const page = await open();
     await page.getByRole("tab", { name: "Child" }).click();
     await page.selectOption("#child-profile", "documented");
-    const previews = inspection.previewForks({ profile: "documented", budgetChars: 200_000 });
+    const budgetTokens = inspection.budget.default;
+    const previews = inspection.previewForks({ profile: "documented", budgetTokens });
     for (const way of ["text", "graduated", "exact"] as const) {
       const preview = previews[way];
       await page.locator(`input[value=${way}]`).check();
@@ -252,9 +273,77 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     await page.getByRole("tab", { name: "Policies" }).click();
     const results = inspection.comparePolicies({ upTo: 50 });
     await expect.poll(() => page.locator(".policies tbody tr").count()).toBe(results.length);
+    await expect
+      .poll(() => page.locator("#policy-verdict").innerText())
+      .toMatch(/^Use .*For a child use Fork, f.*% of the cost\.$/);
     const [fixed] = results.filter(({ id }) => id === "fixed");
     await page.getByRole("button", { name: "Fork, fixed tiers" }).click();
     await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(fixed?.tokens ?? 0));
+
+    // One budget: set here, it is the one of the policy above and of a child.
+    await page.locator("#exact-policies").fill("20k");
+    await page.keyboard.press("Enter");
+    const [smaller] = inspection
+      .comparePolicies({ upTo: 50, budgetTokens: 20_000 })
+      .filter(({ id }) => id === "fixed");
+    await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(smaller?.tokens ?? 0));
+    expect(await page.locator("#exact-a").inputValue()).toBe("20000");
+    await page.getByRole("tab", { name: "Child" }).click();
+    expect(await page.locator("#exact-child").inputValue()).toBe("20000");
+    const child = inspection.previewForks({ profile: "default", budgetTokens: 20_000 });
+    await expect.poll(() => page.locator(".ways").innerText()).toContain(number(child.graduated.tokens));
+  });
+
+  it("sorts by what things cost, and shows the window as areas by tool and file", async () => {
+    const page = await open();
+    const view = inspection.inspectWindow({ policy: "as-sent" });
+    const carried = requestsWith(inspection.windowOverTime());
+    await page.selectOption("#sort", "cost");
+    const weights = view.rows
+      .filter(({ keptTokens }) => keptTokens > 0)
+      .flatMap(({ index, items }) =>
+        items.map(({ key, tokens }) => ({ key, weight: tokens * carried(index) })),
+      )
+      .toSorted((one, other) => other.weight - one.weight);
+    await expect.poll(() => page.locator(".band").nth(1).getAttribute("data-key")).toBe(weights[0]?.key);
+    expect(await page.locator(".band").nth(1).locator(".size").innerText()).toMatch(/\d×$/);
+    await page.selectOption("#sort", "time");
+
+    await page.getByRole("button", { name: "Treemap" }).click();
+    const areas = page.locator(".treemap .area");
+    await expect.poll(() => areas.count()).toBeGreaterThan(3);
+    const [first] = await page
+      .locator(".treemap li")
+      .evaluateAll((items) =>
+        items
+          .map((item) => [item.clientWidth * item.clientHeight, item.textContent ?? ""] as const)
+          .toSorted((one, other) => other[0] - one[0]),
+      );
+    const [widest] = view.byTool.toSorted((one, other) => other.tokensAfter - one.tokensAfter);
+    expect(first?.[0]).toBeGreaterThan(2_000);
+    await areas.first().click();
+    expect(await areas.first().getAttribute("aria-pressed")).toBe("true");
+    await page.locator("#clear-filter").waitFor();
+    expect(widest?.tokensAfter).toBeGreaterThan(0);
+  });
+
+  it("filters the list by every row of the tables of Cost and Lost, and searches for what is missing", async () => {
+    const page = await open();
+    const shown = async (): Promise<number> =>
+      Number(await page.locator(".band").first().getAttribute("aria-setsize"));
+    await page.getByRole("tab", { name: "Lost" }).click();
+    const [lost] = inspection.lostContent();
+    await page.locator(".compacted .pick").first().click();
+    const items = itemsOf(inspection.inspectWindow({ policy: "as-sent", upTo: lost?.index ?? 0 }));
+    await expect.poll(shown).toBe(items.length);
+    for (const tab of ["Cost", "Lost"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      const rows = page.locator("#panel-body tbody tr:has(td)").filter({ hasNot: page.locator("caption") });
+      for (const row of await rows.all()) {
+        if ((await row.locator("xpath=ancestor::table[contains(@class,'cache')]").count()) > 0) continue;
+        expect(await row.locator(".pick").count(), await row.innerText()).toBe(1);
+      }
+    }
   });
 
   it("shows exactly what a compaction would leave, under what the ones before have lost", async () => {
@@ -288,9 +377,9 @@ function isShortAndClipped({
   return fate === "clipped" && chars < 2_400 && savedChars > 150;
 }
 
-/** Rows of the table of fates, as text. */
+/** Rows of the table by status, as text. */
 async function totalsOf(page: Page): Promise<readonly string[]> {
-  const rows = await page.locator("#by-fate tbody tr, #by-fate tfoot tr").allInnerTexts();
+  const rows = await page.locator("#by-status tbody tr, #by-status tfoot tr:last-child").allInnerTexts();
   return rows.map((row) =>
     row
       .replace(/^\w\s+/, "")
@@ -301,15 +390,17 @@ async function totalsOf(page: Page): Promise<readonly string[]> {
 }
 
 function expectedTotals(view: WindowView): readonly string[] {
+  const { scale, tokens, outsideTokens } = view.size;
   const order = ["kept", "clipped", "cleared", "summarized", "superseded", "hidden"];
   const fates = view.byFate.toSorted((one, other) => order.indexOf(one.fate) - order.indexOf(other.fate));
   const items = view.byFate.reduce((sum, total) => sum + total.items, 0);
+  const shown = (estimated: number): string => number(Math.round(estimated * scale));
   return [
-    ...fates.map((total) => ({ name: total.fate as string, ...total })),
-    { name: "all", items, ...view },
-  ].map((total) =>
-    [total.name, number(total.items), number(total.tokensBefore), number(total.tokensAfter)].join(" "),
-  );
+    ...fates.map(({ fate, items: own, tokensBefore, tokensAfter }) =>
+      [fate, number(own), shown(tokensBefore), shown(tokensAfter)].join(" "),
+    ),
+    ["all", number(items), shown(view.tokensBefore + outsideTokens / scale), number(tokens)].join(" "),
+  ];
 }
 
 async function width(locator: ReturnType<Page["locator"]>): Promise<number> {

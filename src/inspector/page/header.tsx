@@ -1,18 +1,17 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { InspectedSession, PolicyBudget, PolicyInfo, WindowView } from "../view/types.ts";
+import type { InspectedSession, PolicyInfo, WindowView } from "../view/types.ts";
 import type { Side } from "./state/band-layout.ts";
+import { budgetOf, type PageAction, type PageState, type PolicyChoice } from "./state/page-state.ts";
 import {
-  BUDGET_STEPS,
-  budgetOf,
-  budgetOfStep,
-  type PageAction,
-  type PageState,
-  type PolicyChoice,
-  parseBudget,
-  stepOfBudget,
-} from "./state/page-state.ts";
-import { count, FATES, FateBadge, plural, signed } from "./words/words.tsx";
+  BudgetControl,
+  type BudgetControlProps,
+  count,
+  FATES,
+  FateBadge,
+  plural,
+  signed,
+} from "./words/words.tsx";
 
 /** What session this is, the search, and what is about the page itself. */
 export function Header({ session, search, theme, onTheme, onHelp }: HeaderProps): VNode {
@@ -130,25 +129,25 @@ interface SearchBoxProps {
 
 /** The controls: policy and budget, and a second policy to compare with. */
 export function Controls(props: ControlsProps): VNode {
-  const { state, dispatch, policies, viewA, viewB } = props;
+  const { state, dispatch, viewA, viewB } = props;
   const isCompared = state.compare === "on";
-  const control = (side: Side, name: string): VNode => (
-    <PolicyControl side={side} name={name} choice={state[side]} policies={policies} dispatch={dispatch} />
+  const control = (side: Side, name: string, view: WindowView | undefined): VNode => (
+    <PolicyControl {...props} side={side} name={name} choice={state[side]} view={view} />
   );
   return (
     <section class="controls" aria-label="Controls">
       <div class="line-of">
-        {control("a", isCompared ? "A" : "Policy")}
+        {control("a", isCompared ? "A" : "Policy", viewA)}
         <button type="button" aria-pressed={isCompared} onClick={() => dispatch({ type: "compare" })}>
           Compare
         </button>
       </div>
       {isCompared && (
         <div class="line-of">
-          {control("b", "B")}
+          {control("b", "B", viewB)}
           {viewB && (
             <p class="difference" aria-live="polite">
-              A sends <b>{count(viewA.size.tokens)}</b> tokens, B <b>{count(viewB.size.tokens)}</b>: B − A ={" "}
+              A leaves <b>{count(viewA.size.tokens)}</b> tokens, B <b>{count(viewB.size.tokens)}</b>: B − A ={" "}
               <b id="difference">{signed(viewB.size.tokens - viewA.size.tokens)}</b>
             </p>
           )}
@@ -158,19 +157,20 @@ export function Controls(props: ControlsProps): VNode {
   );
 }
 
-interface ControlsProps {
+interface ControlsProps extends Pick<BudgetControlProps, "shared"> {
   readonly state: PageState;
   readonly dispatch: (action: PageAction) => void;
   readonly policies: readonly PolicyInfo[];
+  /** The window of the session's model. */
+  readonly windowTokens: number;
   readonly viewA: WindowView;
   readonly viewB: WindowView | undefined;
 }
 
 /** The policy of one side, and its budget. */
 function PolicyControl(props: PolicyControlProps): VNode {
-  const { side, name, choice, policies, dispatch } = props;
+  const { side, name, choice, policies, dispatch, shared, windowTokens, view } = props;
   const policy = policies.find(({ id }) => id === choice.policy);
-  const budget = policy && budgetOf(choice, policy);
   return (
     <>
       <div class="control policy">
@@ -193,67 +193,31 @@ function PolicyControl(props: PolicyControlProps): VNode {
           ))}
         </select>
       </div>
-      {policy?.budget && budget !== undefined ? (
-        <BudgetControl side={side} limits={policy.budget} budget={budget} dispatch={dispatch} />
+      {policy?.budget ? (
+        <BudgetControl
+          id={side}
+          shared={shared}
+          budgetTokens={budgetOf(choice, { shared, windowTokens })}
+          onBudget={(budgetTokens) => dispatch({ type: "set-budget", side, budgetTokens })}
+        />
       ) : (
         <p class="control about">{policy?.about}</p>
+      )}
+      {view?.budgetTokens !== undefined && view.size.tokens > view.budgetTokens && (
+        <p class="control about over">
+          {count(view.size.tokens - view.budgetTokens)} tokens more than the budget: this policy may take out
+          no more.
+        </p>
       )}
     </>
   );
 }
 
-interface PolicyControlProps {
+interface PolicyControlProps extends Omit<ControlsProps, "state" | "viewA" | "viewB"> {
   readonly side: Side;
   readonly name: string;
   readonly choice: PolicyChoice;
-  readonly policies: readonly PolicyInfo[];
-  readonly dispatch: (action: PageAction) => void;
-}
-
-/** The budget of a policy, as a slider and as an exact number. */
-function BudgetControl({ side, limits, budget, dispatch }: BudgetControlProps): VNode {
-  const { label, unit } = limits;
-  const setBudget = (to: number): void => dispatch({ type: "set-budget", side, budget: to });
-  // An answer of the engine may come while somebody types: what is typed stays until it is taken.
-  const [typed, setTyped] = useState<string>();
-  return (
-    <div class="control budget">
-      <label class="label" for={`budget-${side}`}>
-        Budget: {label}
-      </label>
-      <input
-        id={`budget-${side}`}
-        type="range"
-        min={0}
-        max={BUDGET_STEPS}
-        step={1}
-        value={stepOfBudget(budget, limits)}
-        aria-valuetext={`${count(budget)} ${unit}`}
-        onInput={({ currentTarget }) => setBudget(budgetOfStep(currentTarget.valueAsNumber, limits))}
-      />
-      <span class="exact">
-        <input
-          type="text"
-          inputMode="decimal"
-          id={`exact-${side}`}
-          aria-label={`${label}, in ${unit}, exactly`}
-          value={typed ?? budget}
-          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-          onChange={({ currentTarget }) => {
-            const asked = parseBudget(currentTarget.value, limits);
-            setTyped(undefined);
-            if (asked !== undefined) setBudget(asked);
-          }}
-        />{" "}
-        {unit}
-      </span>
-    </div>
-  );
-}
-
-interface BudgetControlProps extends Pick<PolicyControlProps, "side" | "dispatch"> {
-  readonly limits: PolicyBudget;
-  readonly budget: number;
+  readonly view: WindowView | undefined;
 }
 
 /** Explains what the page shows, and its keys. */

@@ -175,8 +175,14 @@ describe("fates", () => {
     {
       name: "keeping lines leaves a handle in old outputs of which no line is chosen",
       before: `u:9 ${"a:9(bash:900) ".repeat(12)}u:9 a:9`,
-      options: { policy: "lines", budget: 600 },
+      options: { policy: "lines", budget: 9_700 },
       fates: `kept clipped clipped ${"kept ".repeat(11)}kept`,
+    },
+    {
+      name: "keeping lines takes the oldest messages out where lines are not enough",
+      before: `u:9 ${"a:9(bash:900) ".repeat(12)}u:9 a:9`,
+      options: { policy: "lines", budget: 2_000 },
+      fates: `${"hidden ".repeat(11)}kept kept kept kept`,
     },
     {
       name: "a compaction without a model sums up all but the newest",

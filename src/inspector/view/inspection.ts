@@ -1,20 +1,31 @@
+import { probesOf } from "../../eval/measures/measure-recall.ts";
+import { plainMessages } from "../../eval/probe/history-text.ts";
+import type { Probe } from "../../eval/probe/next-use.ts";
+import { createScorer } from "../../eval/probe/score-text.ts";
+import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { createWindowMeasure } from "../../session/measure-window.ts";
 import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import { deepEqual } from "../../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import { reportsContextUsage } from "../../transcript/estimate-context.ts";
-import { isAnswer, type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";
-import type { Part } from "../../transcript/part.ts";
+import { isAnswer, type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import { itemTextOf, searchItems } from "./item-text.ts";
-import { lostContent } from "./lost-content.ts";
-import { clampBudget, type PolicyRun, policiesFor, runPolicy } from "./policies.ts";
-import { previewCompaction, previewForks } from "./previews.ts";
-import { createRecordedRows, isCompactionSummary, type RecordedRows } from "./recorded-rows.ts";
+import { lostContent, NEXT_STEPS } from "./lost-content.ts";
+import { clampBudget, type PolicyRun, policiesFor, runPolicy, runWithin, sharedBudget } from "./policies.ts";
+import { computeCacheCost, previewCompaction, previewForks } from "./previews.ts";
+import {
+  createPastTranscript,
+  createRecordedRows,
+  isCompactionSummary,
+  type RecordedRows,
+} from "./recorded-rows.ts";
 import type {
   CachedPrefix,
   InspectedSession,
   Inspection,
+  KeptByPolicy,
   MessageRow,
+  PolicyBudget,
   PolicyId,
   PolicyInfo,
   ShownSize,
@@ -22,7 +33,7 @@ import type {
   WindowOverTime,
   WindowView,
 } from "./types.ts";
-import { windowOverTime } from "./window-over-time.ts";
+import { scaleOf, windowOverTime } from "./window-over-time.ts";
 import {
   createWindowRows,
   createWindowTotals,
@@ -46,10 +57,13 @@ interface Caches {
   readonly recorded: RecordedRows;
   readonly rows: Map<PolicyId, WindowRows>;
   readonly totals: WindowTotaller;
+  /** What policies kept at places of the session, by place, policy and budget. */
+  readonly kept: Map<string, KeptCount>;
 }
 
 function createCaches(family: TokenFamily): Caches {
-  return { family, recorded: createRecordedRows(family), rows: new Map(), totals: createWindowTotals() };
+  const recorded = createRecordedRows(family);
+  return { family, recorded, rows: new Map(), totals: createWindowTotals(), kept: new Map() };
 }
 
 function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
@@ -58,11 +72,14 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const { format, windowTokens, sessionId, batches } = session;
   const transcript = withUniqueIds(session.transcript);
   const transcriptUpTo = createPastTranscript(transcript);
-  const policies = policiesFor({ windowTokens, ...sizeOf(transcript, recorded) });
+  const wholeSize = sizeOf(transcript, recorded);
+  const policies = policiesFor({ windowTokens, ...wholeSize });
   const runs = new Map<string, CachedRun>();
   const measure = createWindowMeasure();
   const sizes = new Map<number, RecordedSize>();
   let overTime: WindowOverTime | undefined;
+  let shared: PolicyBudget | undefined;
+  let probes: readonly { readonly probe: Probe; readonly score: Scorer }[] | undefined;
 
   function clampUpTo(upTo: number = transcript.length): number {
     return Math.min(transcript.length, Math.max(0, Math.floor(upTo) || 0));
@@ -75,33 +92,50 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     return dated?.createdAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  function normalizeOptions({ policy, budget, upTo }: WindowOptions): NormalOptions {
+  function normalizeOptions({ policy, budget, budgetTokens, upTo }: WindowOptions): NormalOptions {
     const info = policies.find(({ id }) => id === policy) ?? (policies[0] as PolicyInfo);
     return {
       policy: info.id,
       upTo: clampUpTo(upTo),
-      ...(info.budget && { budget: clampBudget(info.budget, budget) }),
+      ...(info.budget &&
+        (budgetTokens === undefined
+          ? { budget: clampBudget(info.budget, budget) }
+          : { budgetTokens: Math.max(1, Math.round(budgetTokens) || 1) })),
     };
   }
 
-  function runOf({ policy, budget, upTo }: NormalOptions): CachedRun {
-    const key = `${policy}/${budget}/${upTo}`;
+  /** What the messages of a run are estimated to take. */
+  function tokensOfRun(run: PolicyRun): number {
+    const rows = createWindowRows(recorded)(run).reduce((sum, { keptTokens }) => sum + keptTokens, 0);
+    return rows + insertedRows(run, recorded).reduce((sum, { tokens }) => sum + tokens, 0);
+  }
+
+  function runOf({ policy, budget, budgetTokens, upTo }: NormalOptions): CachedRun {
+    const key = `${policy}/${budget}/${budgetTokens}/${upTo}`;
     const known = runs.get(key);
     if (known !== undefined) return known;
-    const made: CachedRun = {
-      run: runPolicy(transcriptUpTo(upTo), {
-        policy,
-        budget: budget ?? 0,
-        format,
-        windowTokens,
-        ...(sessionId !== undefined && { sessionId }),
-        ...(batches && { batches: batches.filter(({ at }) => at <= timeOf(upTo)) }),
-      }),
+    const source = transcriptUpTo(upTo);
+    const request = {
+      policy,
+      format,
+      windowTokens,
+      ...(sessionId !== undefined && { sessionId }),
+      ...(batches && { batches: batches.filter(({ at }) => at <= timeOf(upTo)) }),
     };
+    const made: CachedRun =
+      budgetTokens === undefined
+        ? { run: runPolicy(source, { ...request, budget: budget ?? 0 }) }
+        : fittedRun(source, request, runLimits(budgetTokens, upTo));
     const [oldest] = runs.keys();
     if (runs.size >= MAX_CACHED_RUNS && oldest !== undefined) runs.delete(oldest);
     runs.set(key, made);
     return made;
+  }
+
+  function runLimits(budgetTokens: number, upTo: number): Parameters<typeof runWithin>[2] {
+    const { outsideTokens, scale } = sizeOfView(upTo, 0);
+    const maxTokens = Math.max(MIN_MESSAGE_TOKENS, (budgetTokens - outsideTokens) / scale);
+    return { maxTokens, windowTokens: budgetTokens, tokensOf: tokensOfRun };
   }
 
   const cacheProfile = (): CacheProfile => cacheProfileFor({ id: modelOf(session) ?? "" });
@@ -119,26 +153,64 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
       ({ at }) => counted !== undefined && at <= (counted.createdAt ?? at),
     );
     const run = runPolicy(source, { policy: "as-sent", budget: 0, format, windowTokens, batches: counting });
-    const rowTokens = createWindowRows(recorded)(run).reduce((sum, { keptTokens }) => sum + keptTokens, 0);
-    const insertedTokens = insertedRows(run, recorded).reduce((sum, { tokens }) => sum + tokens, 0);
-    const made = { tokens: size.tokens, source: size.source, rowTokens: rowTokens + insertedTokens };
+    const made = { tokens: size.tokens, source: size.source, rowTokens: tokensOfRun(run) };
     sizes.set(upTo, made);
     return made;
   }
 
   function sizeOfView(upTo: number, tokensAfter: number): ShownSize {
     const { tokens, source, rowTokens } = recordedSize(upTo);
-    const outside = source === "usage" ? Math.min(tokens, allTime().systemTokens) : 0;
-    // Where estimates are larger than the count, what is left counts as much less as they do.
-    const shownTokens =
-      tokens - outside >= rowTokens
-        ? tokens + tokensAfter - rowTokens
-        : Math.round(outside + (tokens - outside) * (rowTokens === 0 ? 0 : tokensAfter / rowTokens));
-    const outsideTokens = source === "usage" ? Math.max(0, shownTokens - tokensAfter) : 0;
-    return { tokens: shownTokens, source, outsideTokens };
+    const systemTokens = source === "usage" ? Math.min(tokens, allTime().systemTokens) : 0;
+    // Nothing is outside of what is all estimated.
+    const scale =
+      source === "usage"
+        ? scaleOf(rowTokens, tokens - systemTokens)
+        : rowTokens === 0 || tokens === 0
+          ? 1
+          : tokens / rowTokens;
+    const outsideTokens = Math.max(0, tokens - rowTokens * scale);
+    return { tokens: Math.round(outsideTokens + tokensAfter * scale), source, outsideTokens, scale };
   }
 
-  function viewOf(options: NormalOptions, run: PolicyRun): WindowView {
+  /** What previews say of sizes is what the head of the page says. */
+  function shownSizes(upTo: number): Pick<Parameters<typeof previewForks>[0], "now" | "tokensOfRun"> {
+    return { now: inspectWindow({ policy: "as-sent", upTo }).size, tokensOfRun };
+  }
+
+  function budget(): PolicyBudget {
+    shared ??= sharedBudget({ ...sizeOfView(transcript.length, 0), windowTokens, ...wholeSize });
+    return shared;
+  }
+
+  /** Of what was used next at a few places of the session, what a policy would have kept there. */
+  function keptBy(policy: PolicyId, budgetTokens: number): KeptByPolicy | undefined {
+    const { workingDirectory } = session;
+    probes ??= probesOf(
+      { name: session.name, format, transcript, ...(workingDirectory !== undefined && { workingDirectory }) },
+      { steps: NEXT_STEPS, maxProbes: MAX_PROBES },
+    ).map((probe) => ({ probe, score: createScorer(probe) }));
+    if (probes.length === 0) return undefined;
+    const counts = probes.map(({ probe, score }) => {
+      const key = `${probe.next?.id}/${policy}/${budgetTokens}`;
+      const known = caches.kept.get(key);
+      if (known !== undefined) return known;
+      const request = { policy, format, windowTokens, ...(sessionId !== undefined && { sessionId }) };
+      const { left } = runWithin(probe.history, request, runLimits(budgetTokens, transcript.length));
+      const { usable } = score(plainMessages(left).join("\n"));
+      const made = { keptCount: usable.filter(Boolean).length, neededCount: usable.length };
+      caches.kept.set(key, made);
+      return made;
+    });
+    const sum = (count: (of: KeptCount) => number): number =>
+      counts.reduce((total, of) => total + count(of), 0);
+    return {
+      policy,
+      keptCount: sum(({ keptCount }) => keptCount),
+      neededCount: sum(({ neededCount }) => neededCount),
+    };
+  }
+
+  function viewOf(options: NormalOptions, { run, budget: used }: CachedRun): WindowView {
     const rowsOf = caches.rows.get(options.policy) ?? createWindowRows(recorded);
     caches.rows.set(options.policy, rowsOf);
     const rows = rowsOf(run);
@@ -146,6 +218,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     const totals = caches.totals(options.policy, rows, inserted);
     return {
       ...options,
+      ...(used !== undefined && { budget: used }),
       size: sizeOfView(options.upTo, totals.tokensAfter),
       rows,
       inserted,
@@ -158,7 +231,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   function inspectWindow(options: WindowOptions): WindowView {
     const normal = normalizeOptions(options);
     const cached = runOf(normal);
-    cached.view ??= viewOf(normal, cached.run);
+    cached.view ??= viewOf(normal, cached);
     return cached.view;
   }
 
@@ -176,43 +249,75 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
       const { compactions } = allTime();
       return lostContent(transcript, { compactions, workingDirectory: session.workingDirectory });
     },
-    comparePolicies({ upTo }) {
-      const now = inspectWindow({ policy: "as-sent", ...(upTo !== undefined && { upTo }) });
+    comparePolicies({ upTo: asked, budgetTokens = budget().default }) {
+      const upTo = clampUpTo(asked);
+      const now = inspectWindow({ policy: "as-sent", upTo });
+      const sent = sentAt(upTo);
       return policies.map((policy) => {
-        const view = inspectWindow({ policy: policy.id, ...(upTo !== undefined && { upTo }) });
-        const { tokens } = view.size;
-        return { ...policy, tokens, changeTokens: tokens - now.size.tokens };
+        const options = normalizeOptions({ policy: policy.id, upTo, budgetTokens });
+        const { size, rows } = inspectWindow(options);
+        const shared = cachedPrefix(sent, runOf(options).run.left, rows);
+        const cache = computeCacheCost({
+          profile: cacheProfile(),
+          unchangedTokens: now.size.tokens,
+          changedTokens: size.tokens,
+          sharedTokens: Math.round(size.outsideTokens + shared.tokens * size.scale),
+        });
+        return { ...policy, tokens: size.tokens, changeTokens: size.tokens - now.size.tokens, cache };
       });
     },
+    keptByPolicies: ({ budgetTokens = budget().default }) =>
+      policies.flatMap(({ id }) => keptBy(id, budgetTokens) ?? []),
+    get budget() {
+      return budget();
+    },
     itemText: (options, place) => itemTextOf(runOf(normalizeOptions(options)).run, place),
-    previewForks(options) {
+    previewForks({ budgetTokens, ...options }) {
       const upTo = clampUpTo(options.upTo);
-      return previewForks(
-        {
-          recorded: transcriptUpTo(upTo),
-          sent: sentAt(upTo),
-          family,
-          profile: cacheProfile(),
-          tokensOf,
-          ...(session.windowKnown && { windowTokens }),
-          ...(sessionId !== undefined && { sessionId }),
-        },
-        options,
-      );
+      const policy = options.profile === "documented" ? "fixed" : "fill";
+      const { budgetChars = FORK_CHAR_BUDGET } = options;
+      const fitted =
+        budgetTokens === undefined
+          ? undefined
+          : runOf(normalizeOptions({ policy, budgetTokens, upTo })).budget;
+      const source = {
+        recorded: transcriptUpTo(upTo),
+        sent: sentAt(upTo),
+        family,
+        profile: cacheProfile(),
+        tokensOf,
+        ...shownSizes(upTo),
+        ...(session.windowKnown && { windowTokens }),
+        ...(sessionId !== undefined && { sessionId }),
+      };
+      return previewForks(source, {
+        ...options,
+        budgetChars: fitted ?? budgetChars,
+        ...(budgetTokens !== undefined && { budgetTokens }),
+      });
     },
     previewCompaction(options = {}) {
-      const past = transcriptUpTo(clampUpTo(options.upTo));
-      return previewCompaction(
-        { recorded: past, format, windowTokens, profile: cacheProfile(), tokensOf },
-        options,
-      );
+      const upTo = clampUpTo(options.upTo);
+      const source = {
+        recorded: transcriptUpTo(upTo),
+        format,
+        windowTokens,
+        profile: cacheProfile(),
+        tokensOf,
+      };
+      return previewCompaction({ ...source, ...shownSizes(upTo) }, options);
     },
     search: (query) => (query.trim() === "" ? [] : searchItems(transcript, query)),
     extend: (next) => inspectionOf(next, familyOf(next) === family ? caches : createCaches(familyOf(next))),
   };
 }
 
-type NormalOptions = Required<Pick<WindowOptions, "policy" | "upTo">> & Pick<WindowOptions, "budget">;
+type NormalOptions = Required<Pick<WindowOptions, "policy" | "upTo">> &
+  Pick<WindowOptions, "budget" | "budgetTokens">;
+
+type KeptCount = Omit<KeptByPolicy, "policy">;
+
+type Scorer = ReturnType<typeof createScorer>;
 
 interface RecordedSize extends Pick<ShownSize, "tokens" | "source"> {
   readonly rowTokens: number;
@@ -220,11 +325,24 @@ interface RecordedSize extends Pick<ShownSize, "tokens" | "source"> {
 
 interface CachedRun {
   readonly run: PolicyRun;
+  /** The budget of its own with which a policy was found to fit. */
+  readonly budget?: number;
   view?: WindowView;
 }
 
-/** Enough for two policies side by side, each with what was sent before, now and at the moment before. */
-const MAX_CACHED_RUNS = 8;
+function fittedRun(...asked: Parameters<typeof runWithin>): CachedRun {
+  const { budget, ...run } = runWithin(...asked);
+  return { run, budget };
+}
+
+/** Enough for all policies at one moment, and what was sent before it. */
+const MAX_CACHED_RUNS = 12;
+
+/** Less would be no window. */
+const MIN_MESSAGE_TOKENS = 250;
+
+/** At how many places of a session policies are judged. */
+const MAX_PROBES = 3;
 
 function modelOf({ model, transcript }: InspectedSession): string | undefined {
   return (
@@ -249,48 +367,6 @@ function sizeOf(
     for (const item of row.items) chars += item.chars;
   }
   return { tokens, chars };
-}
-
-/** Gives the first messages as they were then: what was cleared later is not cleared yet. Other messages stay the same objects. */
-function createPastTranscript(transcript: Transcript): (count: number) => Transcript {
-  const cleared = transcript.flatMap((message, index) =>
-    message.parts.some((part) => isClearedAfter(part, Number.NEGATIVE_INFINITY)) ? [index] : [],
-  );
-  const restored = new WeakMap<Message, Map<number, Message>>();
-
-  /** Parts are cleared in the order of time, so their number identifies which ones were not cleared yet. */
-  function restore(message: Message, at: number): Message {
-    const whole = message.parts.filter((part) => isClearedAfter(part, at)).length;
-    if (whole === 0) return message;
-    const known = restored.get(message) ?? new Map<number, Message>();
-    restored.set(message, known);
-    const made = known.get(whole) ?? { ...message, parts: message.parts.map((part) => partAt(part, at)) };
-    known.set(whole, made);
-    return made;
-  }
-
-  return (count) => {
-    if (count >= transcript.length) return transcript;
-    const messages = transcript.slice(0, count);
-    const at = messages.findLast(({ createdAt }) => createdAt !== undefined)?.createdAt;
-    if (at === undefined) return messages;
-    for (const index of cleared) {
-      const message = messages[index];
-      if (message === undefined) break;
-      messages[index] = restore(message, at);
-    }
-    return messages;
-  };
-}
-
-function isClearedAfter(part: Part, at: number): boolean {
-  return part.type === "tool" && part.clearedAt !== undefined && part.clearedAt > at;
-}
-
-function partAt(part: Part, at: number): Part {
-  if (part.type !== "tool" || !isClearedAfter(part, at)) return part;
-  const { clearedAt: _, ...rest } = part;
-  return rest;
 }
 
 /** The messages with which two requests begin alike: the provider reads them from its cache. */

@@ -49,7 +49,7 @@ interface LostOptions {
 }
 
 /** How far ahead is looked for what was needed. */
-const NEXT_STEPS = 20;
+export const NEXT_STEPS = 20;
 const MAX_MISSING = 100;
 const MAX_NAME_CHARS = 200;
 

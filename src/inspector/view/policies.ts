@@ -1,3 +1,4 @@
+import { planRecovery, type RecoveryRung } from "../../compaction/recover.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
@@ -8,11 +9,11 @@ import { charBudget, compactionBoundary } from "../../stages/boundary.ts";
 import { keepLines } from "../../stages/lines/keep-lines.ts";
 import { PRUNE_MINIMUM, PRUNE_PROTECT, pruneStage } from "../../stages/prune.ts";
 import { supersede } from "../../stages/supersede.ts";
-import { type Edit, runStages, type Stage } from "../../transcript/edit.ts";
+import { applyEdits, type Edit, runStages, type Stage } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../transcript/message.ts";
 import { compactFileWithoutModel, type FileCompactionOptions } from "./plan-file-compaction.ts";
 import { partTexts } from "./recorded-rows.ts";
-import type { PolicyBudget, PolicyId, PolicyInfo } from "./types.ts";
+import type { PolicyBudget, PolicyId, PolicyInfo, ShownSize } from "./types.ts";
 
 /** The policies, with budgets that fit a session of this size. */
 export function policiesFor({ windowTokens, tokens, chars }: SessionSize): readonly PolicyInfo[] {
@@ -47,8 +48,8 @@ export function policiesFor({ windowTokens, tokens, chars }: SessionSize): reado
       id: "lines",
       label: "Keep lines",
       about:
-        "Of old work only the lines most likely to be needed stay; the newest results and what users said stay whole.",
-      budget: charLimits("all that is sent, as far as old work can give way", chars),
+        "Of old work only the lines most likely to be needed stay; where that is not enough, the oldest messages go too.",
+      budget: charLimits("all that is sent", chars),
     },
     {
       id: "prune",
@@ -83,6 +84,33 @@ export function policiesFor({ windowTokens, tokens, chars }: SessionSize): reado
     },
   ];
 }
+
+/** The budget that all policies share: the whole window, with system prompt and tools. By default a child's, as everywhere. */
+export function sharedBudget({
+  windowTokens,
+  tokens,
+  chars,
+  outsideTokens,
+  scale,
+}: SharedSize): PolicyBudget {
+  const tokensOfChars = chars === 0 ? 0.25 : (tokens * scale) / chars;
+  const min = thousands(outsideTokens + 1_000);
+  const max = Math.max(min, windowTokens, thousands(outsideTokens + tokens * scale));
+  const wanted = thousands(outsideTokens + FORK_CHAR_BUDGET * tokensOfChars);
+  return {
+    unit: "tokens",
+    label: "the whole window",
+    min,
+    max,
+    default: Math.min(max, Math.max(min, wanted)),
+  };
+}
+
+function thousands(tokens: number): number {
+  return Math.ceil(tokens / 1_000) * 1_000;
+}
+
+interface SharedSize extends SessionSize, Pick<ShownSize, "outsideTokens" | "scale"> {}
 
 interface SessionSize {
   readonly windowTokens: number;
@@ -131,6 +159,8 @@ interface PolicyRequest {
   readonly policy: PolicyId;
   /** In the policy's unit, within its limits; 0 where it has none. */
   readonly budget: number;
+  /** What a compaction of a session leaves word for word; the engine's choice when unset. */
+  readonly keepTokens?: number;
   readonly format: FormatName;
   readonly windowTokens: number;
   readonly sessionId?: string;
@@ -156,7 +186,7 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
       return { source, edits, left: messages };
     }
     case "lines":
-      return runOf(source, [keepLines({ keepChars: budget })]);
+      return linesRun(source, budget);
     case "supersede":
       return runOf(source, [supersede()]);
     case "prune":
@@ -170,15 +200,113 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
   }
 }
 
-function newestRun(source: Transcript, budgetChars: number): PolicyRun {
+/**
+ * Runs a policy with the largest budget of its own that was found to leave at most so many tokens. One that may take out
+ * no more leaves what it must, as pruning leaves everything that is no output.
+ */
+export function runWithin(
+  source: Transcript,
+  request: Omit<PolicyRequest, "budget" | "keepTokens">,
+  { maxTokens, windowTokens, tokensOf }: RunLimits,
+): FittedRun {
+  const { policy } = request;
+  const least = policy === "prune" || policy === "fold" || policy === "session" ? 0 : MIN_CHARS;
+  const fitTo = (
+    first: number,
+    next: (budget: number, tokens: number) => number,
+    run = runPolicy,
+  ): FittedRun => {
+    let budget = Math.max(least, Math.round(first));
+    let best: FittedRun | undefined;
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const made = { ...run(source, { ...request, budget }), budget };
+      const tokens = tokensOf(made);
+      if (tokens <= maxTokens && (best === undefined || budget > best.budget)) best = made;
+      const wanted = Math.max(least, Math.floor(next(budget, tokens)));
+      const isNearEnough = tokens <= maxTokens && tokens >= maxTokens * NEAR_ENOUGH;
+      const fitsWhole = tokens <= maxTokens && made.edits.length === 0;
+      if (isNearEnough || fitsWhole || wanted === budget) return best ?? made;
+      budget = wanted;
+    }
+    return best ?? { ...run(source, { ...request, budget: least }), budget: least };
+  };
+  switch (policy) {
+    case "as-sent":
+    case "supersede":
+      return { ...runPolicy(source, { ...request, budget: 0 }), budget: 0 };
+    case "session": {
+      const made = runPolicy(source, { ...request, budget: windowTokens });
+      if (tokensOf(made) <= maxTokens) return { ...made, budget: windowTokens };
+      const kept = fitTo(
+        maxTokens / 2,
+        (keepTokens, tokens) => keepTokens - (tokens - maxTokens),
+        (from, { budget: keepTokens, ...rest }) =>
+          runPolicy(from, { ...rest, budget: windowTokens, keepTokens }),
+      );
+      const settled =
+        tokensOf(kept) <= maxTokens
+          ? kept
+          : fitTo(
+              maxTokens,
+              (limit, tokens) => (limit * maxTokens) / tokens,
+              (from, { budget }) => recoveryRun(from, budget),
+            );
+      return { ...settled, budget: windowTokens };
+    }
+    case "prune":
+    case "fold":
+      return fitTo(maxTokens, (budget, tokens) => budget - (tokens - maxTokens));
+    default: {
+      const now = runOf(source, []);
+      const nowTokens = tokensOf(now);
+      const nowChars = countedChars(now.left);
+      const most = nowChars * ROOM_FOR_LABELS;
+      const first = nowTokens <= maxTokens ? most : (nowChars * maxTokens) / nowTokens;
+      return fitTo(first, (budget, tokens) =>
+        tokens === 0 ? most : Math.min(most, (budget * maxTokens * NEAR) / tokens),
+      );
+    }
+  }
+}
+
+const MAX_TRIES = 5;
+/** How much of the budget must be used for another try not to be worth it, and what a try aims at. */
+const NEAR_ENOUGH = 0.9;
+const NEAR = 0.98;
+
+interface RunLimits {
+  /** What the messages may take, by the estimates of the rows. */
+  readonly maxTokens: number;
+  /** What the whole window may take: for a session, the window of its model. */
+  readonly windowTokens: number;
+  readonly tokensOf: (run: PolicyRun) => number;
+}
+
+interface FittedRun extends PolicyRun {
+  /** In the policy's own unit. */
+  readonly budget: number;
+}
+
+/** Old work gives way line by line; what is still too much is taken from the oldest messages on. */
+function linesRun(source: Transcript, budgetChars: number): PolicyRun {
+  const lines = keepLines({ keepChars: budgetChars });
+  const run = runOf(source, [lines]);
+  return countedChars(run.left) <= budgetChars ? run : newestRun(source, budgetChars, [lines]);
+}
+
+function newestRun(source: Transcript, budgetChars: number, stages: readonly Stage[] = []): PolicyRun {
   const within = (maxChars: number): PolicyRun => {
     const newest = charBudget({ maxChars: Math.max(MIN_CHARS, maxChars), render: countedText });
-    return runStagesOn(source, [compactionBoundary({ from: "summary" }), newest]);
+    return runStagesOn(source, [...stages, compactionBoundary({ from: "summary" }), newest]);
   };
   const run = within(budgetChars);
   // A newest message that is too long is shortened as it is rendered, which is without its reasoning.
-  const overChars = run.left.reduce((sum, message) => sum + countedText(message).length, 0) - budgetChars;
+  const overChars = countedChars(run.left) - budgetChars;
   return overChars > 0 ? within(budgetChars - overChars) : run;
+}
+
+function countedChars(messages: Transcript): number {
+  return messages.reduce((sum, message) => sum + countedText(message).length, 0);
 }
 
 /** The texts of a message as the page counts them: reasoning and inputs too, which a rendered message leaves out. */
@@ -227,9 +355,25 @@ function sessionRun(source: Transcript, request: PolicyRequest): PolicyRun {
   );
   session.observe(source);
   const action = session.nextAction({ moment: "after-turn" });
-  if (action.type === "compact") return foldRun(source, { ...request, windowTokens: request.budget });
+  if (action.type === "compact" || request.keepTokens !== undefined)
+    return foldRun(source, { ...request, windowTokens: request.budget });
   const edits = action.type === "prune" || action.type === "supersede" ? action.edits : [];
   return runOf(source, [() => edits]);
+}
+
+/** What a session does when a window is refused as too small, as far as no model is needed: the last step always fits. */
+function recoveryRun(source: Transcript, limitTokens: number): PolicyRun {
+  const steps: Stage[] = [];
+  const tried: RecoveryRung[] = [];
+  let transcript = source;
+  for (;;) {
+    const estimate = { estimator: "calibrated" } as const;
+    const plan = planRecovery(transcript, { limitTokens, tried, estimate, model: "not-available" });
+    if (plan.status !== "step") return runOf(source, steps);
+    transcript = applyEdits(transcript, plan.edits, { at: 0 });
+    steps.push(() => plan.edits);
+    tried.push(plan.rung);
+  }
 }
 
 const STOPPED_CLOCK = { now: () => 0, sleep: async () => {} };

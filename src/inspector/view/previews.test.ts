@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { workingSession } from "../../../test/rig/eval-session.ts";
 import { sessionOf } from "../../../test/rig/inspector/check-view.ts";
 import { transcript } from "../../../test/rig/notation.ts";
 import { compact } from "../../compaction/compact.ts";
@@ -99,8 +100,9 @@ describe("the preview of a compaction", () => {
       throw new Error("nothing was compacted");
     expect(preview.text).toBe(outcome.messages.filter(isVisibleToModel).map(renderMessage).join(""));
     expect(preview.summary).toBe(outcome.summary);
-    expect(preview.tokensBefore).toBe(outcome.tokensBefore);
-    expect(preview.tokensAfter).toBe(outcome.tokensAfter);
+    expect(preview.tokensBefore).toBe(inspection.inspectWindow({ policy: "as-sent" }).size.tokens);
+    const folded = inspection.inspectWindow({ policy: "fold", budget: 3_000 });
+    expect(preview.tokensAfter).toBe(folded.size.tokens);
     expect(preview.foldedMessages + preview.keptMessages).toBe(long.length);
     expect(preview.firstKeptIndex).toBe(long.length - preview.keptMessages);
     expect(preview.charsAfter).toBeLessThan(preview.charsBefore);
@@ -136,6 +138,58 @@ describe("a budget", () => {
   it.each([2_000, 5_000, 20_000, 60_000])("of %d characters holds with reasoning too", (budget) => {
     for (const policy of ["last-n", "fill", "fixed"] as const)
       expect(inspection.inspectWindow({ policy, budget }).charsAfter).toBeLessThanOrEqual(budget);
+  });
+
+  it.each([2_000, 4_000, 8_000, 20_000])(
+    "of %d tokens holds for the whole window, with every policy that may take out enough",
+    (budgetTokens) => {
+      for (const policy of ["session", "fill", "fixed", "lines", "fold", "last-n"] as const) {
+        const { size } = inspection.inspectWindow({ policy, budgetTokens });
+        expect(size.tokens, policy).toBeLessThanOrEqual(budgetTokens);
+        expect(size.tokens, policy).toBeGreaterThan(0);
+      }
+      const { graduated, text } = inspection.previewForks({ profile: "default", budgetTokens });
+      expect(Math.max(graduated.tokens, text.tokens)).toBeLessThanOrEqual(budgetTokens);
+    },
+  );
+
+  it("of a window of 8,000 tokens is held by a session, also beside what is not in the messages", () => {
+    const last = steps.at(-1) as Message;
+    const { tokens } = inspection.inspectWindow({ policy: "as-sent" }).size;
+    const usage = { inputTokens: Math.round(tokens * 1.15) + 3_000, outputTokens: 100 };
+    const counted = { ...last, usage: { ...last.usage, ...usage } } as Message;
+    const first = { ...(steps[0] as Message), usage: { inputTokens: 3_200, outputTokens: 10 } } as Message;
+    const session = sessionOf([...asked, first, ...steps.slice(1, -1), counted], { windowTokens: 8_000 });
+    const { inspectWindow } = createInspection(session);
+    const { size } = inspectWindow({ policy: "session", budgetTokens: 8_000 });
+    expect(size.outsideTokens).toBeGreaterThan(1_000);
+    expect(size.tokens).toBeLessThanOrEqual(8_000);
+  });
+
+  it("is one for all: a child and its policy leave the same, but for the preamble", () => {
+    const [budgetTokens, profile] = [6_000, "default"] as const;
+    const child = inspection.previewForks({ profile, budgetTokens }).graduated.tokens;
+    const policy = inspection.inspectWindow({ policy: "fill", budgetTokens }).size.tokens;
+    expect(Math.abs(child - policy)).toBeLessThan(400);
+    const results = inspection.comparePolicies({ budgetTokens });
+    expect(results.find(({ id }) => id === "fill")?.tokens).toBe(policy);
+  });
+
+  it("decides what each policy keeps of what was used next: all of it where nothing is taken out", () => {
+    const working = createInspection(sessionOf(workingSession({ steps: 40, editsBackSteps: 12 })));
+    const shares = (budgetTokens: number): Readonly<Record<string, number>> =>
+      Object.fromEntries(
+        working
+          .keptByPolicies({ budgetTokens })
+          .map(({ policy, keptCount, neededCount }) => [policy, keptCount / neededCount]),
+      );
+    const { fixed: _, ...whole } = shares(1_000_000);
+    expect(new Set(Object.values(whole))).toEqual(new Set([1]));
+    const small = shares(working.budget.min + 1_000);
+    expect(small).toMatchObject({ "as-sent": 1 });
+    expect(small["last-n"]).toBeLessThan(0.9);
+    expect(small.fill).toBeGreaterThan(small["last-n"] ?? 1);
+    expect(createInspection(sessionOf(transcript("u:9 a:9"))).keptByPolicies({})).toEqual([]);
   });
 
   it("of a compaction leaves more the larger it is", () => {

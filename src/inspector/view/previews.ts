@@ -18,6 +18,7 @@ import { applyEdits } from "../../transcript/edit.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import { compactFileWithoutModel } from "./plan-file-compaction.ts";
+import type { PolicyRun } from "./policies.ts";
 import type {
   CacheCost,
   CompactionPreview,
@@ -25,10 +26,11 @@ import type {
   ForkPreview,
   ForkPreviewOptions,
   ForkPreviews,
+  ShownSize,
 } from "./types.ts";
 
 /** What a child with the same model would read before its task if it were started now, by each way. */
-export function previewForks(source: ForkSource, options: ForkPreviewOptions): ForkPreviews {
+export function previewForks(source: ForkSource, options: ForkWanted): ForkPreviews {
   const { recorded, sent, family, profile, windowTokens } = source;
   const tokensOf = (messages: Transcript): number =>
     messages.reduce(
@@ -41,7 +43,6 @@ export function previewForks(source: ForkSource, options: ForkPreviewOptions): F
     ...(source.sessionId !== undefined && { sessionId: source.sessionId }),
   };
   const graduated = processMessagesForFork(recorded, pipeline);
-  const requestOverheadTokens = overheadTokens(sent, tokensOf);
   const fullTokens = tokensOf(sent);
   const chosen = chooseForkWay({
     setting: "auto",
@@ -50,14 +51,16 @@ export function previewForks(source: ForkSource, options: ForkPreviewOptions): F
     viewAgeMs: 0,
     fullTokens,
     graduatedTokens: tokensOf(graduated.messages),
-    fixedTokens: requestOverheadTokens,
+    fixedTokens: overheadTokens(sent, tokensOf),
     ...(windowTokens !== undefined && { windowTokens }),
     cacheReadPrice: profile === CACHE_PROFILES.none ? 0 : profile.readMultiplier,
     cacheWritePrice: profile === CACHE_PROFILES.none ? 0 : profile.writeMultiplier,
     finishedSteps: [],
   });
-  const preview = (way: ForkWay, { text, preamble, messages, count }: Inherited): ForkPreview => {
-    const tokens = tokensOf(messages) + source.tokensOf(way === "text" ? text : preamble);
+  const { tokens: nowTokens, outsideTokens, scale } = source.now;
+  const preview = (way: ForkWay, { text, preamble, count, messageTokens }: Inherited): ForkPreview => {
+    const added = source.tokensOf(way === "text" ? text : preamble);
+    const tokens = Math.round(outsideTokens + (messageTokens + added) * scale);
     return {
       way,
       text,
@@ -67,23 +70,49 @@ export function previewForks(source: ForkSource, options: ForkPreviewOptions): F
       chosen,
       cache: computeCacheCost({
         profile,
-        unchangedTokens: requestOverheadTokens + fullTokens,
-        changedTokens: requestOverheadTokens + tokens,
-        sharedTokens: requestOverheadTokens + (way === "exact" ? fullTokens : 0),
+        unchangedTokens: nowTokens,
+        changedTokens: tokens,
+        sharedTokens: way === "exact" ? nowTokens : Math.round(outsideTokens),
       }),
     };
   };
   const left = applyEdits(recorded, graduated.edits, AT);
-  const sendable = applyEdits(left, repairPairing(left), AT).filter(isVisibleToModel);
-  return {
-    exact: preview("exact", asMessages(sent, buildForkPreamble(uncutStats(sent)))),
-    graduated: preview("graduated", asMessages(sendable, buildForkPreamble(graduated.stats))),
-    text: preview("text", asText(graduated, pipeline)),
+  const repairs = repairPairing(left);
+  const sendable = applyEdits(left, repairs, AT).filter(isVisibleToModel);
+  const run = { source: recorded, edits: [...graduated.edits, ...repairs], left: sendable };
+  const previews = {
+    exact: preview("exact", {
+      ...asMessages(sent, buildForkPreamble(uncutStats(sent))),
+      messageTokens: (nowTokens - outsideTokens) / scale,
+    }),
+    graduated: preview("graduated", {
+      ...asMessages(sendable, buildForkPreamble(graduated.stats)),
+      messageTokens: source.tokensOfRun(run),
+    }),
+    text: preview("text", { ...asText(graduated, pipeline), messageTokens: 0 }),
   };
+  const largest = Math.max(previews.graduated.tokens, previews.text.tokens);
+  const smaller = smallerBudget(options, largest);
+  return smaller === undefined ? previews : previewForks(source, { ...options, budgetChars: smaller });
+}
+
+type ForkWanted = ForkPreviewOptions & { readonly budgetChars: number };
+
+/** A child reads a preamble and labels beside its messages: these come out of its budget too. */
+function smallerBudget({ budgetTokens, budgetChars }: ForkWanted, tokens: number): number | undefined {
+  if (budgetTokens === undefined || tokens <= budgetTokens || budgetChars <= MIN_BUDGET_CHARS)
+    return undefined;
+  return Math.floor(Math.max(MIN_BUDGET_CHARS, budgetChars * 0.97 - 4 * (tokens - budgetTokens)));
+}
+
+/** How large the window is now, and what the messages of a run are estimated to take by the same rows. */
+interface ShownSizes {
+  readonly now: ShownSize;
+  readonly tokensOfRun: (run: PolicyRun) => number;
 }
 
 /** A conversation at the moment of a fork. */
-interface ForkSource {
+interface ForkSource extends ShownSizes {
   readonly recorded: Transcript;
   /** The messages as the session's own program sends them. */
   readonly sent: Transcript;
@@ -101,27 +130,27 @@ const MIN_BUDGET_CHARS = 512;
 interface Inherited {
   readonly text: string;
   readonly preamble: string;
-  /** Those that are sent as messages; none where everything is one text. */
-  readonly messages: Transcript;
   readonly count: number;
+  /** What is sent as messages takes; nothing where everything is one text. */
+  readonly messageTokens: number;
 }
 
-function asMessages(messages: Transcript, preamble: string): Inherited {
+function asMessages(messages: Transcript, preamble: string): Omit<Inherited, "messageTokens"> {
   const last = renderMessage({ id: "preamble", role: "user", parts: [{ type: "text", text: preamble }] });
   const text = messages.map(renderMessage).join("");
-  return { text: text === "" ? "" : `${text}\n${last}`, preamble, messages, count: messages.length };
+  return { text: text === "" ? "" : `${text}\n${last}`, preamble, count: messages.length };
 }
 
-function asText(graduated: ForkResult, pipeline: ForkOptions): Inherited {
+function asText(graduated: ForkResult, pipeline: ForkOptions): Omit<Inherited, "messageTokens"> {
   const { text, stats } = formatMessagesAsContext(graduated.messages, graduated.stats, pipeline);
   const preamble = buildForkPreamble(stats);
   const whole = text === "" ? "" : `${preamble}\n\n${text}`;
-  return { text: whole, preamble, messages: [], count: stats.finalCount };
+  return { text: whole, preamble, count: stats.finalCount };
 }
 
 /** What a compaction would leave if it were made now, with the summary that needs no model. */
 export function previewCompaction(
-  { recorded, format, windowTokens, profile, tokensOf }: CompactionSource,
+  { recorded, format, windowTokens, profile, tokensOf, now, tokensOfRun }: CompactionSource,
   { keepTokens }: CompactionPreviewOptions,
 ): CompactionPreview {
   const compacted = compactFileWithoutModel({ transcript: recorded, format }, { windowTokens, keepTokens });
@@ -130,8 +159,13 @@ export function previewCompaction(
       status: "nothing",
       reason: WHY_NOT[compacted.reason] ?? `Nothing was compacted: ${compacted.reason}.`,
     };
-  const { plan, summary, messages, tokensAfter } = compacted;
-  const { request, tokensBefore, foldedIds, keptIds, firstKeptId } = plan;
+  const { plan, summary, messages, edits } = compacted;
+  const { request, foldedIds, keptIds, firstKeptId } = plan;
+  const left = messages.filter(isVisibleToModel);
+  const tokensBefore = now.tokens;
+  const tokensAfter = Math.round(
+    now.outsideTokens + tokensOfRun({ source: recorded, edits, left }) * now.scale,
+  );
   const text = renderVisible(messages);
   const firstKeptIndex = recorded.findIndex(({ id }) => id === firstKeptId);
   return {
@@ -154,13 +188,13 @@ export function previewCompaction(
       profile,
       unchangedTokens: tokensBefore,
       changedTokens: tokensAfter,
-      sharedTokens: 0,
+      sharedTokens: Math.round(now.outsideTokens),
     }),
   };
 }
 
 /** A conversation at the moment of a compaction. */
-interface CompactionSource {
+interface CompactionSource extends ShownSizes {
   readonly recorded: Transcript;
   readonly format: FormatName;
   readonly windowTokens: number;
@@ -181,7 +215,7 @@ function renderVisible(messages: Transcript): string {
 }
 
 /** What a changed window costs compared with the unchanged one, at the provider's cache prices. */
-function computeCacheCost(input: CacheCostInput): CacheCost {
+export function computeCacheCost(input: CacheCostInput): CacheCost {
   const { profile, unchangedTokens, changedTokens, sharedTokens } = input;
   const { readMultiplier, writeMultiplier } = profile;
   const steps = EXPECTED_FORK_STEPS;

@@ -66,6 +66,8 @@ export interface WindowOptions {
   readonly policy: PolicyId;
   /** In the policy's unit; its default when unset. */
   readonly budget?: number;
+  /** How large the whole window may be: the policy's own budget is the largest found with which it is not larger. */
+  readonly budgetTokens?: number;
   /** How many messages from the start have happened; all when unset. */
   readonly upTo?: number;
 }
@@ -75,6 +77,8 @@ export interface WindowView extends Sizes {
   readonly policy: PolicyId;
   /** The budget that was applied, within its limits. */
   readonly budget?: number;
+  /** How large the window was allowed to be; a policy that cannot take out more leaves it larger. */
+  readonly budgetTokens?: number;
   readonly upTo: number;
   /** How large the window is; everything that says so says this. */
   readonly size: ShownSize;
@@ -86,7 +90,7 @@ export interface WindowView extends Sizes {
   readonly boundaries: readonly number[];
   /** What is unchanged from the start of the request that the provider read last. */
   readonly cachedPrefix: CachedPrefix;
-  readonly byFate: readonly FateTotal[];
+  readonly byFate: readonly (Sizes & { readonly fate: Fate; readonly items: number })[];
   readonly byTool: readonly NamedTotal[];
   readonly byFile: readonly NamedTotal[];
   /** One row a stage and reason, the largest saving first. */
@@ -108,6 +112,8 @@ export interface ShownSize {
   readonly source: "usage" | "heuristic";
   /** What of it is not in the messages: system prompt, tool definitions, thinking that is not recorded. 0 when unknown. */
   readonly outsideTokens: number;
+  /** What estimates of texts are multiplied with, so that they and what is outside sum up to the size. */
+  readonly scale: number;
 }
 
 /** Tokens by what they are. `system` has the tool definitions too, `other` pictures and what was not recorded. */
@@ -152,11 +158,6 @@ export interface CachedPrefix {
   readonly tokens: number;
   /** Index behind the last row that belongs to it; 0 when nothing does. */
   readonly endIndex: number;
-}
-
-interface FateTotal extends Sizes {
-  readonly fate: Fate;
-  readonly items: number;
 }
 
 export interface NamedTotal extends Sizes {
@@ -210,7 +211,7 @@ export interface InsertedRow {
 export interface ItemRow {
   /** Unique in a session. */
   readonly key: string;
-  readonly kind: ItemKind;
+  readonly kind: TextKind | "marker" | "unknown";
   readonly partIndex: number;
   readonly side: ItemSide;
   readonly tool?: string;
@@ -232,8 +233,6 @@ export interface ItemRow {
   /** The reason as the edit names it. */
   readonly reasonId?: string;
 }
-
-type ItemKind = TextKind | "marker" | "unknown";
 
 /** Whose text it is, or which part of a call. */
 export type TextKind =
@@ -274,7 +273,9 @@ export interface TextRange {
 /** Options of what a child would inherit. */
 export interface ForkPreviewOptions {
   readonly profile: ForkProfile;
-  readonly budgetChars: number;
+  readonly budgetChars?: number;
+  /** The same as tokens of the whole window of the child, as for a policy. */
+  readonly budgetTokens?: number;
   readonly upTo?: number;
 }
 
@@ -354,6 +355,15 @@ export interface PolicyResult extends PolicyInfo {
   readonly tokens: number;
   /** Compared with what is sent now: negative is smaller. */
   readonly changeTokens: number;
+  /** What the next requests cost then, compared with changing nothing. */
+  readonly cache: CacheCost;
+}
+
+/** Of the names and lines that were used next, at a few places of the session, how many a policy would have kept there. */
+export interface KeptByPolicy {
+  readonly policy: PolicyId;
+  readonly keptCount: number;
+  readonly neededCount: number;
 }
 
 /** An item that contains the search text. */
@@ -368,13 +378,17 @@ export interface Inspection {
   readonly session: InspectedSession;
   /** In the order of the menu. */
   readonly policies: readonly PolicyInfo[];
+  /** The budget that all policies and a child share: tokens of the whole window. */
+  readonly budget: PolicyBudget;
   inspectWindow(options: WindowOptions): WindowView;
   /** The window at every request. */
   windowOverTime(): WindowOverTime;
   /** What each compaction of the session lost. */
   lostContent(): readonly LostContent[];
-  /** What every policy would leave at that moment, with its default budget. */
-  comparePolicies(options: Pick<WindowOptions, "upTo">): readonly PolicyResult[];
+  /** What every policy would leave at that moment, all with the same budget. */
+  comparePolicies(options: Pick<WindowOptions, "upTo" | "budgetTokens">): readonly PolicyResult[];
+  /** What every policy would have kept of what was used next; nothing where the session is too short to tell. */
+  keptByPolicies(options: Pick<WindowOptions, "budgetTokens">): readonly KeptByPolicy[];
   /** Undefined when there is no such item. */
   itemText(options: WindowOptions, place: ItemPlace): ItemText | undefined;
   previewForks(options: ForkPreviewOptions): ForkPreviews;

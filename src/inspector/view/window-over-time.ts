@@ -7,6 +7,7 @@ import type {
   ItemRow,
   KindTokens,
   MessageRow,
+  ShownSize,
   WindowOverTime,
   WindowPoint,
 } from "./types.ts";
@@ -71,18 +72,39 @@ export function fitKinds(
   estimated: KindTokens,
   { tokens, systemTokens }: { readonly tokens: number; readonly systemTokens: number },
 ): KindTokens {
-  const outside = Math.min(systemTokens, tokens);
   const messageTokens = totalOf(estimated);
-  const scale = messageTokens === 0 ? 0 : Math.min(MOST_SCALE, (tokens - outside) / messageTokens);
-  const kinds = noKinds();
-  for (const kind of KINDS) kinds[kind] = estimated[kind] * scale;
-  kinds.system += outside;
-  kinds.other += Math.max(0, tokens - totalOf(kinds));
-  return kinds;
+  const scale = scaleOf(messageTokens, tokens - Math.min(systemTokens, tokens));
+  return scaleKinds(estimated, { scale, systemTokens, outsideTokens: tokens - messageTokens * scale });
+}
+
+/** What estimates are multiplied with to be at most what was counted. */
+export function scaleOf(estimatedTokens: number, countedTokens: number): number {
+  return estimatedTokens === 0
+    ? 1
+    : Math.max(LEAST_SCALE, Math.min(MOST_SCALE, countedTokens / estimatedTokens));
 }
 
 /** How far estimates are trusted to be too small: what is beyond was not recorded. */
 const MOST_SCALE = 1.15;
+/** So that one can divide by it, where the provider counted nothing beyond system prompt and tools. */
+const LEAST_SCALE = 1e-6;
+
+/** The kinds of a window whose scale is known, with what is not in the messages. */
+export function scaleKinds(
+  estimated: KindTokens,
+  { scale, outsideTokens, systemTokens }: KindScale,
+): KindTokens {
+  const kinds = noKinds();
+  for (const kind of KINDS) kinds[kind] = estimated[kind] * scale;
+  const system = Math.min(systemTokens, outsideTokens);
+  kinds.system += system;
+  kinds.other += Math.max(0, outsideTokens - system);
+  return kinds;
+}
+
+interface KindScale extends Pick<ShownSize, "scale" | "outsideTokens"> {
+  readonly systemTokens: number;
+}
 
 export function totalOf(kinds: KindTokens): number {
   let tokens = 0;
@@ -158,6 +180,24 @@ function systemTokensOf(requests: readonly Request[]): number {
     .map(({ tokens, kinds }) => tokens - totalOf(kinds))
     .filter((tokens) => tokens > 0);
   return outside.length === 0 ? 0 : Math.round(Math.min(...outside));
+}
+
+/** How many requests had a message in them, by its index: those after it, until a compaction took it out. */
+export function requestsWith({ points, compactions }: WindowOverTime): (index: number) => number {
+  const pointsUpTo = (index: number): number => {
+    let [low, high] = [0, points.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((points[middle]?.index ?? 0) <= index) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return (index) => {
+    const gone =
+      compactions.find((compaction) => compaction.index > index)?.index ?? Number.POSITIVE_INFINITY;
+    return pointsUpTo(gone) - pointsUpTo(index);
+  };
 }
 
 /** The compactions that were made, with the sizes of the requests before and after. */

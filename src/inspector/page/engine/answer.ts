@@ -9,8 +9,10 @@ import type {
   Inspection,
   ItemPlace,
   ItemText,
+  KeptByPolicy,
   LostContent,
   MessageRow,
+  PolicyBudget,
   PolicyInfo,
   PolicyResult,
   SearchMatch,
@@ -24,7 +26,7 @@ import type { Side } from "../state/band-layout.ts";
 export function createAnswerer(): Answerer {
   let inspection: Inspection | undefined;
   /** The windows that were sent last. */
-  let lastWindows: ({ readonly sequence: number } & Omit<Windows, "policies">) | undefined;
+  let lastWindows: ({ readonly sequence: number } & Omit<Windows, "policies" | "budget">) | undefined;
 
   function updateInspection({ change }: EngineAsk): Inspection {
     if (change !== undefined) {
@@ -36,7 +38,7 @@ export function createAnswerer(): Answerer {
   }
 
   function windowReplies(ask: EngineAsk, { a, b }: QuestionOf<"windows">): readonly EngineReply[] {
-    const { policies, inspectWindow } = updateInspection(ask);
+    const { policies, budget, inspectWindow } = updateInspection(ask);
     const { sequence } = ask;
     const known = lastWindows?.sequence === ask.knownWindows ? lastWindows : undefined;
     const views = { a: inspectWindow(a), ...(b && { b: inspectWindow(b) }) };
@@ -45,7 +47,7 @@ export function createAnswerer(): Answerer {
     const sentB = views.b && diffView(views.b, known?.b?.rows ?? []);
     const rowsOf = (side: Side, sent: SentRows | undefined): readonly EngineReply[] =>
       (sent?.slices ?? []).map((rows) => ({ sequence, type: "rows", side, rows }));
-    const answer: SentWindows = { policies, a: sentA.view, ...(sentB && { b: sentB.view }) };
+    const answer: SentWindows = { policies, budget, a: sentA.view, ...(sentB && { b: sentB.view }) };
     return [...rowsOf("a", sentA), ...rowsOf("b", sentB), { sequence, type: "windows", answer }];
   }
 
@@ -64,6 +66,8 @@ export function createAnswerer(): Answerer {
         return { sequence, type: "lost", answer: inspection.lostContent() };
       case "policies":
         return { sequence, type: "policies", answer: inspection.comparePolicies(question) };
+      case "kept":
+        return { sequence, type: "kept", answer: inspection.keptByPolicies(question) };
       case "over-time":
         return { sequence, type: "over-time", answer: windowOverTime() };
       case "search":
@@ -107,7 +111,8 @@ export type Question =
   | ({ readonly type: "compaction" } & CompactionPreviewOptions)
   | { readonly type: "over-time" }
   | { readonly type: "lost" }
-  | { readonly type: "policies"; readonly upTo: number }
+  | { readonly type: "policies"; readonly upTo: number; readonly budgetTokens: number }
+  | { readonly type: "kept"; readonly budgetTokens: number }
   | { readonly type: "search"; readonly query: string };
 
 export type QuestionType = Question["type"];
@@ -123,12 +128,15 @@ export interface Answers {
   readonly "over-time": WindowOverTime;
   readonly lost: readonly LostContent[];
   readonly policies: readonly PolicyResult[];
+  readonly kept: readonly KeptByPolicy[];
   readonly search: readonly SearchMatch[];
 }
 
 /** The view of one policy, or of two at the same moment, and the policies that can be chosen. */
 export interface Windows<View = WindowView> {
   readonly policies: readonly PolicyInfo[];
+  /** The budget that they share. */
+  readonly budget: PolicyBudget;
   readonly a: View;
   readonly b?: View;
 }

@@ -106,6 +106,7 @@ describe("the engine behind the page", () => {
     expect(views).toEqual(
       budgets.map((budget) => ({
         policies: inspection.policies,
+        budget: inspection.budget,
         a: inspection.inspectWindow({ policy: "last-n", budget }),
         b: inspection.inspectWindow({ policy: "fold", budget: otherBudget(budget) }),
       })),

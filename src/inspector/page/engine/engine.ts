@@ -147,11 +147,11 @@ export function createEngine(connect: (queue: EngineQueue) => EngineRunner): Eng
     },
   });
 
-  function windowsOf({ sequence, rows }: WaitingQuestion, { policies, a, b }: SentWindows): Windows {
+  function windowsOf({ sequence, rows }: WaitingQuestion, { a, b, ...rest }: SentWindows): Windows {
     // Rows are left out only if the held windows are the ones that were sent last.
     const known = held?.windows;
     const windows = {
-      policies,
+      ...rest,
       a: patchView(a, { changed: rows.a, known: known?.a.rows ?? [] }),
       ...(b && { b: patchView(b, { changed: rows.b, known: known?.b?.rows ?? [] }) }),
     };

@@ -10,9 +10,10 @@ import {
 import { explainReason } from "../../view/recorded-rows.ts";
 import type { FollowState } from "../state/page-state.ts";
 import { ColumnHeads, clock, count, percent, plural, short } from "../words/words.tsx";
+import { Pick, type Picks } from "./totals-panel.tsx";
 
 /** The details of a running session: requests, what was left out and why, forks, events. */
-export function LivePanel({ state }: { readonly state: LiveState }): VNode {
+export function LivePanel({ state, ...picks }: Picks & { readonly state: LiveState }): VNode {
   const { own, children, left, forks, entries } = state;
   return (
     <>
@@ -28,8 +29,8 @@ export function LivePanel({ state }: { readonly state: LiveState }): VNode {
         <p class="dim">{percent(cacheHitShare(own), 1)} of what was sent came from the cache.</p>
       </section>
       <section>
-        <h2>Left out by Carryover's edits in force</h2>
-        {left.length === 0 ? <p class="dim">Nothing.</p> : <Left left={left} />}
+        <h2>Not in the window, by Carryover's edits in force</h2>
+        {left.length === 0 ? <p class="dim">Nothing.</p> : <Left left={left} {...picks} />}
       </section>
       <section>
         <h2>Forks</h2>
@@ -66,7 +67,7 @@ function Requests({ name, totals }: { readonly name: string; readonly totals: Li
   );
 }
 
-function Left({ left }: { readonly left: readonly OmittedItem[] }): VNode {
+function Left({ left, ...picks }: Picks & { readonly left: readonly OmittedItem[] }): VNode {
   return (
     <table class="reasons">
       <ColumnHeads names={["why", "when", "tokens"]} />
@@ -74,8 +75,10 @@ function Left({ left }: { readonly left: readonly OmittedItem[] }): VNode {
         {left.slice(0, MAX_LEFT).map(({ batchId, handle, stage, reason, atMs, savedTokens }) => (
           <tr key={`${batchId}/${handle}`}>
             <th scope="row">
-              {explainReason({ stage, reason })} <span class="dim">{stage}</span>{" "}
-              <span class="mono">{handle}</span>
+              <Pick by="handle" value={handle} {...picks}>
+                {explainReason({ stage, reason })} <span class="dim">{stage}</span>{" "}
+                <span class="mono">{handle}</span>
+              </Pick>
             </th>
             <td>{clock(atMs)}</td>
             <td class="strong">{count(savedTokens)}</td>

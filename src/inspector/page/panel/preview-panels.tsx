@@ -1,19 +1,39 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { FORK_CHAR_BUDGET, type ForkProfile, type ForkWay } from "../../../fork/context/options.ts";
-import type { CacheCost, CompactionPreview, ForkPreviews } from "../../view/types.ts";
+import { formatUSD } from "../../../cost/describe-cost.ts";
+import { priceOf } from "../../../cost/prices.ts";
+import type { ForkProfile, ForkWay } from "../../../fork/context/options.ts";
+import { NEXT_STEPS } from "../../view/lost-content.ts";
+import type {
+  CacheCost,
+  CompactionPreview,
+  ForkPreviews,
+  KeptByPolicy,
+  PolicyId,
+  PolicyResult,
+} from "../../view/types.ts";
 import { type AskedSession, useAnswer } from "../engine/engine.ts";
-import { Busy, ColumnHeads, count, LongText, percent, plural } from "../words/words.tsx";
+import {
+  BudgetControl,
+  type BudgetControlProps,
+  Busy,
+  ColumnHeads,
+  count,
+  percent,
+  plural,
+  signed,
+} from "../words/words.tsx";
+import { LongText } from "./item-panel.tsx";
 
 /** What a child would inherit now, by each way, in full. */
-export function ChildPanel({ asked, upTo }: PreviewProps): VNode {
+export function ChildPanel({ asked, upTo, ...budget }: ChildPanelProps): VNode {
+  const { budgetTokens } = budget;
   const [way, setWay] = useState<ForkWay>();
   const [profile, setProfile] = useState<ForkProfile>("default");
-  const [budgetChars, setBudgetChars] = useState(FORK_CHAR_BUDGET);
   const { answer: previews, state } = useAnswer<"child">(asked, {
     type: "child",
     profile,
-    budgetChars,
+    budgetTokens,
     upTo,
   });
   const chosen = previews?.exact.chosen;
@@ -42,20 +62,7 @@ export function ChildPanel({ asked, upTo }: PreviewProps): VNode {
             <option value="documented">documented: by age, to fixed limits</option>
           </select>
         </label>
-        <label>
-          <span class="label">Budget</span>
-          <input
-            id="child-budget"
-            type="range"
-            min={5_000}
-            max={400_000}
-            step={5_000}
-            value={budgetChars}
-            aria-valuetext={`${count(budgetChars)} chars`}
-            onInput={({ currentTarget }) => setBudgetChars(currentTarget.valueAsNumber)}
-          />
-          <span class="unit">{count(budgetChars)} chars</span>
-        </label>
+        <BudgetControl id="child" {...budget} />
       </div>
       <WaysTable previews={previews} way={shown?.way} onWay={setWay} />
       {shown && previews && (
@@ -73,6 +80,8 @@ export function ChildPanel({ asked, upTo }: PreviewProps): VNode {
     </>
   );
 }
+
+interface ChildPanelProps extends PreviewProps, Omit<BudgetControlProps, "id"> {}
 
 interface PreviewProps {
   readonly asked: AskedSession;
@@ -94,7 +103,7 @@ interface WaysTableProps {
 function WaysTable({ previews, way, onWay }: WaysTableProps): VNode {
   return (
     <table class="ways">
-      <ColumnHeads names={["way", "messages", "chars", "tokens"]} />
+      <ColumnHeads names={["way", "messages", "chars", "window"]} />
       <tbody>
         {WAYS.map(({ way: each, about }) => {
           const preview = previews?.[each];
@@ -243,3 +252,111 @@ const LINES: readonly { readonly label: string; readonly value: (cache: CacheCos
   },
   { label: "cheaper from which request on", value: breakEvenText },
 ];
+
+/** What every policy would leave now with the same budget, what it keeps and what it costs, and which is best here; choosing one applies it. */
+export function PoliciesPanel({ asked, upTo, chosen, onPolicy, ...budget }: PoliciesPanelProps): VNode {
+  const { budgetTokens } = budget;
+  const { answer: results, state } = useAnswer<"policies">(asked, { type: "policies", upTo, budgetTokens });
+  const { answer: kept, state: keptState } = useAnswer<"kept">(asked, { type: "kept", budgetTokens });
+  const model =
+    asked.session.model ?? asked.session.transcript.findLast((message) => message.model)?.model?.id;
+  const inputUSD = model === undefined ? undefined : priceOf({ provider: "", id: model })?.input;
+  return (
+    <>
+      <h2>
+        Which policy should I use? <Busy state={state === "done" ? keptState : state} />
+      </h2>
+      {results && kept && <p id="policy-verdict">{policyVerdict(results, { kept, budgetTokens })}</p>}
+      <BudgetControl id="policies" {...budget} />
+      <table class="policies">
+        <ColumnHeads names={["policy", "window", "change", "keeps", "costs"]} />
+        <tbody>
+          {results?.map(({ id, label, about, tokens, changeTokens, cache }) => (
+            <tr key={id} class={id === chosen ? "chosen" : ""}>
+              <th scope="row">
+                <button type="button" class="link" aria-pressed={id === chosen} onClick={() => onPolicy(id)}>
+                  {label}
+                </button>{" "}
+                <span class="dim">{about}</span>
+              </th>
+              <td class="strong">
+                {count(tokens)}
+                {tokens > budgetTokens && <div class="over">over</div>}
+              </td>
+              <td>{signed(changeTokens)}</td>
+              <td>{keptText(kept?.find(({ policy }) => policy === id))}</td>
+              <td>{nextPrice(cache, inputUSD)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="dim">
+        All with the same budget, at the moment that is shown. Keeps: of the names and lines that the next{" "}
+        {NEXT_STEPS} steps used, at up to three places of this session, by the measure of{" "}
+        <i>carryover eval</i>. Costs: the input of the next {results?.[0]?.cache.expectedSteps ?? 12} requests
+        at the provider's cache prices, compared with changing nothing.
+      </p>
+    </>
+  );
+}
+
+interface PoliciesPanelProps extends Omit<BudgetControlProps, "id"> {
+  readonly asked: AskedSession;
+  readonly upTo: number;
+  readonly chosen: PolicyId;
+  readonly onPolicy: (policy: PolicyId) => void;
+}
+
+function keptText(kept: KeptByPolicy | undefined): string {
+  return kept === undefined ? "?" : percent(kept.keptCount, kept.neededCount);
+}
+
+function nextPrice(cache: CacheCost, inputUSD: number | undefined): string {
+  const share = `${Math.round(100 * cache.relativeCost)} %`;
+  if (inputUSD === undefined || !cache.pricesKnown) return share;
+  const baseTokens = cache.relativeCost * cache.expectedSteps * cache.appendOnlyBaseTokens;
+  return `${formatUSD((baseTokens * inputUSD) / 1_000_000)} (${share})`;
+}
+
+/** Which policy is best here, and why, in a sentence for the session and one for a child. */
+export function policyVerdict(
+  results: readonly PolicyResult[],
+  { kept, budgetTokens }: { readonly kept: readonly KeptByPolicy[]; readonly budgetTokens: number },
+): string {
+  const shareOf = ({ id }: PolicyResult): number => {
+    const found = kept.find(({ policy }) => policy === id);
+    return found === undefined || found.neededCount === 0 ? 0 : found.keptCount / found.neededCount;
+  };
+  // What is kept counts; of those that keep about as much the cheapest.
+  const rank = (one: PolicyResult, other: PolicyResult): number =>
+    Math.round(20 * shareOf(other)) - Math.round(20 * shareOf(one)) ||
+    one.cache.relativeCost - other.cache.relativeCost;
+  const said = (best: PolicyResult, others: readonly PolicyResult[]): string => {
+    const than = others.find(({ id }) => id === "last-n" || id === "fixed");
+    const keeps =
+      kept.length === 0
+        ? "this session is too short to tell what is needed next, and it costs least"
+        : `it keeps ${percentOf(shareOf(best))} of what was needed next${than === undefined || than.id === best.id ? "" : ` (${than.label} ${percentOf(shareOf(than))})`}`;
+    return `${best.label}: ${keeps}, in ${count(best.tokens)} tokens at ${Math.round(100 * best.cache.relativeCost)} % of the cost`;
+  };
+  const fits = (result: PolicyResult): boolean => result.tokens <= budgetTokens;
+  const [now] = results;
+  if (now === undefined) return "";
+  const own = results.filter(({ id }) => !FOR_CHILDREN.has(id));
+  const children = results.filter(({ id }) => FOR_CHILDREN.has(id));
+  const [bestOwn] = own.filter(fits).toSorted(rank);
+  const [bestChild] = children.filter(fits).toSorted(rank);
+  const forSession = fits(now)
+    ? `Use none: the window of ${count(now.tokens)} tokens fits the budget, and a change would only have the cache written anew.`
+    : bestOwn === undefined
+      ? "None of them brings the window down to this budget."
+      : `Use ${said(bestOwn, own)}.`;
+  return bestChild === undefined ? forSession : `${forSession} For a child use ${said(bestChild, children)}.`;
+}
+
+/** What a child inherits; the others are for the session itself. */
+const FOR_CHILDREN: ReadonlySet<PolicyId> = new Set(["fill", "fixed"]);
+
+function percentOf(share: number): string {
+  return percent(share, 1);
+}

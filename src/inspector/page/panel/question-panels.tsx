@@ -9,24 +9,18 @@ import {
   priceSources,
   rewritingLine,
 } from "../../../cost/describe-cost.ts";
-import { type CacheBreak, dearest, type SessionCost } from "../../../cost/explain-cost.ts";
-import type { InspectedSession, LostContent, PolicyId } from "../../view/types.ts";
-import { type AskedSession, useAnswer } from "../engine/engine.ts";
-import {
-  Busy,
-  ColumnHeads,
-  count,
-  inProject,
-  LongText,
-  percent,
-  plural,
-  short,
-  signed,
-} from "../words/words.tsx";
+import { dearest, type SessionCost } from "../../../cost/explain-cost.ts";
+import type { Usage } from "../../../transcript/message.ts";
+import type { InspectedSession, LostContent } from "../../view/types.ts";
+import type { AskedSession } from "../engine/engine.ts";
+import { messageRanges } from "../state/band-layout.ts";
+import { Busy, ColumnHeads, count, inProject, percent, plural, short } from "../words/words.tsx";
+import { LongText } from "./item-panel.tsx";
 import { CompactionPanel } from "./preview-panels.tsx";
+import { Pick, type Picks } from "./totals-panel.tsx";
 
 /** What the session cost, and which requests did not find in the cache what was there before. */
-export function CostPanel({ session, onMoment }: CostPanelProps): VNode {
+export function CostPanel({ session, onMoment, ...picks }: CostPanelProps): VNode {
   const { cost } = session;
   if (cost === undefined)
     return (
@@ -34,8 +28,15 @@ export function CostPanel({ session, onMoment }: CostPanelProps): VNode {
     );
   const { totals, breaks } = cost;
   const indexes = new Map(session.transcript.map(({ id }, index) => [id, index]));
-  const indexOf = (found: CacheBreak): number | undefined =>
-    indexes.get(cost.requests[found.request]?.messageId ?? "");
+  const answerOf = (request: number): number | undefined =>
+    indexes.get(cost.requests[request]?.messageId ?? "");
+  const answersOf = (requests: readonly number[]): string =>
+    messageRanges(
+      requests.flatMap((request) => {
+        const index = answerOf(request);
+        return index === undefined ? [] : [[index, index] as const];
+      }),
+    );
   return (
     <>
       <section>
@@ -50,7 +51,11 @@ export function CostPanel({ session, onMoment }: CostPanelProps): VNode {
           <tbody>
             {costRows(cost).map(([name, costUSD, text]) => (
               <tr key={name}>
-                <th scope="row">{name}</th>
+                <th scope="row">
+                  <Pick by="messages" value={answersOf(requestsThat(cost, name))} {...picks}>
+                    {name}
+                  </Pick>
+                </th>
                 <td>{text.replace(/ tokens$/, "")}</td>
                 <td class="strong">{formatUSD(costUSD)}</td>
               </tr>
@@ -58,7 +63,7 @@ export function CostPanel({ session, onMoment }: CostPanelProps): VNode {
           </tbody>
         </table>
       </section>
-      {breaks.length > 0 && <Causes cost={cost} />}
+      {breaks.length > 0 && <Causes cost={cost} answersOf={answersOf} {...picks} />}
       {breaks.length > 0 && (
         <section>
           <h2>What broke the cache</h2>
@@ -66,10 +71,20 @@ export function CostPanel({ session, onMoment }: CostPanelProps): VNode {
             <ColumnHeads names={["why", "rewritten", "dollars", "message"]} />
             <tbody>
               {dearest(breaks, MAX_BREAKS).map((found) => {
-                const index = indexOf(found);
+                const index = answerOf(found.request);
+                const from = found.keptThrough === undefined ? 0 : (answerOf(found.keptThrough) ?? 0);
                 return (
                   <tr key={found.request}>
-                    <th scope="row">{describeBreak(found)}</th>
+                    <th scope="row">
+                      <Pick
+                        by="messages"
+                        value={messageRanges([[from, index ?? from]])}
+                        title="the messages that were sent again"
+                        {...picks}
+                      >
+                        {describeBreak(found)}
+                      </Pick>
+                    </th>
                     <td>{short(found.rewrittenTokens)}</td>
                     <td class="strong">{found.costUSD === undefined ? "?" : formatUSD(found.costUSD)}</td>
                     <td>
@@ -91,7 +106,7 @@ export function CostPanel({ session, onMoment }: CostPanelProps): VNode {
   );
 }
 
-interface CostPanelProps {
+interface CostPanelProps extends Picks {
   readonly session: InspectedSession;
   /** Goes to the moment after this many messages. */
   readonly onMoment: (upTo: number) => void;
@@ -99,7 +114,22 @@ interface CostPanelProps {
 
 const MAX_BREAKS = 100;
 
-function Causes({ cost }: { readonly cost: SessionCost }): VNode {
+/** The requests that paid for this row of the table. */
+function requestsThat({ requests }: SessionCost, row: string): readonly number[] {
+  const paid: Readonly<Record<string, (usage: Usage) => number>> = {
+    "read from the cache": ({ cacheReadTokens }) => cacheReadTokens,
+    "written to the cache": ({ cacheWriteTokens }) => cacheWriteTokens,
+    "sent uncached": ({ inputTokens }) => inputTokens,
+  };
+  return requests.filter(({ usage }) => (paid[row]?.(usage) ?? 1) > 0).map(({ index }) => index);
+}
+
+interface CausesProps extends Picks {
+  readonly cost: SessionCost;
+  readonly answersOf: (requests: readonly number[]) => string;
+}
+
+function Causes({ cost, answersOf, ...picks }: CausesProps): VNode {
   return (
     <section>
       <h2>By cause</h2>
@@ -109,7 +139,15 @@ function Causes({ cost }: { readonly cost: SessionCost }): VNode {
           {causesByCost(cost.breaks).map(({ cause, breaks, tokens, costUSD }) => (
             <tr key={cause}>
               <th scope="row">
-                {CAUSE_NAMES[cause]}
+                <Pick
+                  by="messages"
+                  value={answersOf(
+                    cost.breaks.filter((each) => each.cause === cause).map(({ request }) => request),
+                  )}
+                  {...picks}
+                >
+                  {CAUSE_NAMES[cause]}
+                </Pick>
                 {CAUSE_ADVICE[cause] !== undefined && <span class="dim">: {CAUSE_ADVICE[cause]}</span>}
               </th>
               <td>{count(breaks)}</td>
@@ -124,28 +162,36 @@ function Causes({ cost }: { readonly cost: SessionCost }): VNode {
 }
 
 /** What the compactions of the session lost, and what another one would leave now. */
-export function LostPanel({ asked, upTo, onMoment }: LostPanelProps): VNode {
-  const { answer: lost, state } = useAnswer<"lost">(asked, { type: "lost" });
+export function LostPanel({ asked, upTo, lost, ...rest }: LostPanelProps): VNode {
   return (
     <>
       <h2>
-        What compactions lost <Busy state={state} />
+        What compactions lost <Busy state={lost === undefined ? "working" : "done"} />
       </h2>
       {lost?.length === 0 && <p>Nothing: this session was never compacted.</p>}
       {lost?.map((one, at) => (
-        <Compaction key={one.index} number={at + 1} lost={one} session={asked.session} onMoment={onMoment} />
+        <Compaction
+          key={one.index}
+          number={at + 1}
+          lost={one}
+          fromIndex={lost[at - 1]?.index ?? 0}
+          session={asked.session}
+          {...rest}
+        />
       ))}
       <CompactionPanel asked={asked} upTo={upTo} />
     </>
   );
 }
 
-interface LostPanelProps extends Pick<CostPanelProps, "onMoment"> {
+interface LostPanelProps extends Omit<CostPanelProps, "session"> {
   readonly asked: AskedSession;
+  /** Unset until it was computed. */
+  readonly lost: readonly LostContent[] | undefined;
   readonly upTo: number;
 }
 
-function Compaction({ number, lost, session, onMoment }: CompactionProps): VNode {
+function Compaction({ number, lost, fromIndex, session, onMoment, ...picks }: CompactionProps): VNode {
   const { index, tokensBefore, tokensAfter, summary, summarizedMessages, keptMessages } = lost;
   const { neededCount, keptCount, missing, readAgain } = lost;
   const lostCount = neededCount - keptCount;
@@ -159,8 +205,10 @@ function Compaction({ number, lost, session, onMoment }: CompactionProps): VNode
         </button>
       </h3>
       <p>
-        {plural(summarizedMessages, "message")} became a summary of {count(summary.length)} chars,{" "}
-        {plural(keptMessages, "message")} stayed.{" "}
+        <Pick by="messages" value={messageRanges([[fromIndex, index - 1]])} {...picks}>
+          {plural(summarizedMessages, "message")}
+        </Pick>{" "}
+        became a summary of {count(summary.length)} chars, {plural(keptMessages, "message")} stayed.{" "}
         {neededCount === 0 ? (
           "The next steps used nothing that only they had said."
         ) : (
@@ -177,8 +225,10 @@ function Compaction({ number, lost, session, onMoment }: CompactionProps): VNode
           <tbody>
             {readAgain.slice(0, MAX_NAMES).map(({ path, index: at }) => (
               <tr key={path}>
-                <th scope="row" title={path}>
-                  {inProject(path, session)}
+                <th scope="row">
+                  <Pick by="file" value={path} title={path} {...picks}>
+                    {inProject(path, session)}
+                  </Pick>
                 </th>
                 <td>
                   <button type="button" class="link" onClick={() => onMoment(at + 1)}>
@@ -196,7 +246,14 @@ function Compaction({ number, lost, session, onMoment }: CompactionProps): VNode
           <ul class="missing">
             {missing.map(({ name, kind }) => (
               <li key={`${kind}/${name}`}>
-                <span class="mono">{name}</span> <span class="dim">{kind}</span>
+                <button
+                  type="button"
+                  class="pick mono"
+                  onClick={() => picks.dispatch({ type: "search", query: name.split("\n")[0] ?? name })}
+                >
+                  {name}
+                </button>{" "}
+                <span class="dim">{kind}</span>
               </li>
             ))}
           </ul>
@@ -210,48 +267,11 @@ function Compaction({ number, lost, session, onMoment }: CompactionProps): VNode
   );
 }
 
-interface CompactionProps extends Pick<CostPanelProps, "session" | "onMoment"> {
+interface CompactionProps extends CostPanelProps {
   readonly number: number;
+  /** Where the window before it began. */
+  readonly fromIndex: number;
   readonly lost: LostContent;
 }
 
 const MAX_NAMES = 50;
-
-/** What every policy would leave now; choosing one applies it. */
-export function PoliciesPanel({ asked, upTo, chosen, onPolicy }: PoliciesPanelProps): VNode {
-  const { answer: results, state } = useAnswer<"policies">(asked, { type: "policies", upTo });
-  return (
-    <>
-      <h2>
-        Which policy would leave how much <Busy state={state} />
-      </h2>
-      <p class="dim">
-        Each with its usual budget, at the moment that is shown. Choose one to see what it does.
-      </p>
-      <table class="policies">
-        <ColumnHeads names={["policy", "tokens", "change"]} />
-        <tbody>
-          {results?.map(({ id, label, about, tokens, changeTokens }) => (
-            <tr key={id} class={id === chosen ? "chosen" : ""}>
-              <th scope="row">
-                <button type="button" class="link" aria-pressed={id === chosen} onClick={() => onPolicy(id)}>
-                  {label}
-                </button>{" "}
-                <span class="dim">{about}</span>
-              </th>
-              <td class="strong">{count(tokens)}</td>
-              <td>{signed(changeTokens)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </>
-  );
-}
-
-interface PoliciesPanelProps {
-  readonly asked: AskedSession;
-  readonly upTo: number;
-  readonly chosen: PolicyId;
-  readonly onPolicy: (policy: PolicyId) => void;
-}

@@ -57,7 +57,7 @@ describe("the strata", () => {
   });
 
   it("fold what is before the window into one line, and open it again", () => {
-    const list = { earlier: "folded", sort: "time", filter: {} } as const;
+    const list = { earlier: "folded", sort: "time", shape: "rows", filter: {} } as const;
     const view = viewOf([[0, 0], [0], [5], [6]], { boundaries: [1, 2] });
     const folded = layoutBands(view, { windowTokens: 1e9, list });
     expect(folded.bands.map(({ type }) => type)).toEqual(["folded", "line", "item", "item"]);
@@ -75,7 +75,7 @@ describe("the strata", () => {
       ...row,
       items: row.items.map((item, at) => ({ ...item, tool: at === 0 ? tool : other })),
     }));
-    const choice = { earlier: "folded", sort: "size", filter: {} } as const;
+    const choice = { earlier: "folded", sort: "size", shape: "rows", filter: {} } as const;
     const keysOf = (list: ListChoice): readonly string[] =>
       layoutBands({ ...view, rows }, { windowTokens: 1e9, list }).bands.map(({ key }) => key);
     const all = rows.flatMap(({ items }) => items);
@@ -238,7 +238,7 @@ function viewOf(rows: readonly (readonly number[])[], change: Partial<WindowView
     rows: rows.map(rowOf),
     inserted: [],
     boundaries: [],
-    size: { tokens: 0, source: "heuristic", outsideTokens: 0 },
+    size: { tokens: 0, source: "heuristic", outsideTokens: 0, scale: 1 },
     cachedPrefix: { messages: 0, tokens: 0, endIndex: 0 },
     byFate: [],
     byTool: [],

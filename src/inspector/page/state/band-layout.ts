@@ -5,7 +5,7 @@ import { kindOf } from "../../view/window-over-time.ts";
 /** Lays out one band an item, all of one height: oldest on top, or those that were asked for as they were asked for. */
 export function layoutBands(a: WindowView, options: LayoutOptions): BandLayout {
   const { list } = options;
-  return list !== undefined && (list.sort === "size" || Object.keys(list.filter).length > 0)
+  return list !== undefined && (list.sort !== "time" || Object.keys(list.filter).length > 0)
     ? layoutChosen(a, { ...options, list })
     : layoutAll(a, options);
 }
@@ -90,13 +90,15 @@ function withPlaces(layout: Omit<BandLayout, "places">): BandLayout {
 }
 
 /** Only the items that the filter lets through, the largest first when asked for. */
-function layoutChosen(a: WindowView, { b, list }: LayoutOptions & { readonly list: ListChoice }): BandLayout {
+function layoutChosen(a: WindowView, options: LayoutOptions & { readonly list: ListChoice }): BandLayout {
+  const { b, list, requestsWith = () => 1 } = options;
   const folded = foldedRows(a, list);
   const found: BandContent[] = [];
   for (const row of a.rows.slice(folded.length))
     row.items.forEach((item, at) => {
       const itemB = b?.rows[row.index]?.items[at];
-      if (isWanted(item, list.filter) || (itemB !== undefined && isWanted(itemB, list.filter)))
+      const wants = (side: ItemRow): boolean => isWanted(side, row.index, list.filter);
+      if (wants(item) || (itemB !== undefined && wants(itemB)))
         found.push({ type: "item", key: item.key, row, item, itemB, isFirst: true });
     });
   const { kind, ...others } = list.filter;
@@ -104,8 +106,13 @@ function layoutChosen(a: WindowView, { b, list }: LayoutOptions & { readonly lis
     for (const [side, view] of [["a", a] as const, ["b", b] as const])
       for (const inserted of view?.inserted ?? [])
         found.push({ type: "inserted", key: `${side}:${inserted.id}`, side, inserted });
-  if (list.sort === "size") found.sort((one, other) => tokensOf(other) - tokensOf(one));
-  const hidden = folded.filter(({ items }) => items.some((item) => isWanted(item, list.filter)));
+  const weight = (content: BandContent): number =>
+    tokensOf(content) *
+    (list.sort === "cost" && content.type === "item" ? requestsWith(content.row.index) : 1);
+  if (list.sort !== "time") found.sort((one, other) => weight(other) - weight(one));
+  const hidden = folded.filter(({ items, index }) =>
+    items.some((item) => isWanted(item, index, list.filter)),
+  );
   if (hidden.length > 0) found.unshift(foldedBand(hidden));
   let topPx = 0;
   const bands = found.map((content): Band => {
@@ -133,26 +140,35 @@ function tokensOf(content: BandContent): number {
       : 0;
 }
 
-/** Whether an item is what every field of the filter names. */
-function isWanted(item: ItemRow, { kind, tool, file, fate, reason }: ListFilter): boolean {
+/** Whether an item of the message with this index is what every field of the filter names. */
+function isWanted(item: ItemRow, index: number, filter: ListFilter): boolean {
+  const { kind, tool, file, fate, reason, messages, handle } = filter;
   return (
+    (messages === undefined || isInRanges(index, messages)) &&
+    (handle === undefined || item.handle === handle) &&
     (kind === undefined || kindOf(item) === kind) &&
     (tool === undefined || item.tool === tool) &&
     (file === undefined || item.path === file) &&
     (fate === undefined || item.fate === fate) &&
-    (reason === undefined || reasonKey({ ...item, reason: item.reasonId }) === reason)
+    (reason === undefined || reasonKey({ ...item, reason: item.reasonId ?? "" }) === reason)
   );
 }
 
-/** Names a row of the table of reasons, for the filter. */
-export function reasonKey({ stage = "", reason = "", fate }: ReasonName): string {
-  return `${stage}/${reason}/${fate}`;
+/** Messages for the filter, by their indexes: `3-7,12-12`. */
+export function messageRanges(ranges: readonly (readonly [from: number, to: number])[]): string {
+  return ranges.map(([from, to]) => `${from}-${to}`).join(",");
 }
 
-interface ReasonName {
-  readonly stage?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly fate: Fate;
+function isInRanges(index: number, messages: string): boolean {
+  return messages.split(",").some((range) => {
+    const [from = 0, to = -1] = range.split("-").map(Number);
+    return index >= from && index <= to;
+  });
+}
+
+/** Names a row of the table of reasons, for the filter. */
+export function reasonKey(row: Pick<ItemRow, "stage" | "reason" | "fate">): string {
+  return `${row.stage ?? ""}/${row.reason ?? ""}/${row.fate}`;
 }
 
 /** The messages before the window, where they are one line. */
@@ -218,18 +234,24 @@ export interface LayoutOptions {
   readonly last?: BandLayout | undefined;
   /** What of the list is shown; everything, oldest first, when unset. */
   readonly list?: ListChoice;
+  /** How many requests had the message with this index in them, for the order by cost. */
+  readonly requestsWith?: (index: number) => number;
 }
 
 /** What of the list is shown, and in which order. */
 export interface ListChoice {
   /** Whether the messages before the window are one line. */
   readonly earlier: "folded" | "open";
-  readonly sort: "time" | "size";
+  readonly sort: "time" | "size" | "cost";
+  /** As rows, or as areas by tool and file. */
+  readonly shape: "rows" | "treemap";
   readonly filter: ListFilter;
 }
 
 /** What an item must be; an empty one lets everything through. */
-export type ListFilter = Readonly<Partial<Record<"kind" | "tool" | "file" | "fate" | "reason", string>>>;
+export type ListFilter = Readonly<
+  Partial<Record<"kind" | "tool" | "file" | "fate" | "reason" | "messages" | "handle", string>>
+>;
 
 export interface BandLayout {
   readonly bands: readonly Band[];

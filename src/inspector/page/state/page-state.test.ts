@@ -8,16 +8,23 @@ describe("the state of the page", () => {
     expect(windowOptions(stateAfter(), "a")).toEqual({ policy: "as-sent", upTo: 9 });
   });
 
-  it("remembers the budget of each policy and side", () => {
-    const state = stateAfter(
-      { type: "choose-policy", side: "a", policy: "fill" },
-      { type: "set-budget", side: "a", budget: 700 },
-      { type: "choose-policy", side: "a", policy: "last-n" },
-      { type: "set-budget", side: "b", budget: 900 },
-      { type: "choose-policy", side: "a", policy: "fill" },
-    );
-    expect(windowOptions(state, "a")).toEqual({ policy: "fill", upTo: 9, budget: 700 });
-    expect(windowOptions(state, "b")).toEqual({ policy: "fixed", upTo: 9, budget: 900 });
+  it("has one budget for all policies of a side, the model's window for a session until one is set", () => {
+    const limits = {
+      unit: "tokens",
+      label: "the whole window",
+      min: 1_000,
+      max: 9_000,
+      default: 5_000,
+    } as const;
+    const known = { shared: limits, windowTokens: 8_000 };
+    const budgets = (...actions: readonly PageAction[]): readonly unknown[] =>
+      (["a", "b"] as const).map((side) => windowOptions(stateAfter(...actions), side, known).budgetTokens);
+    const session: PageAction = { type: "choose-policy", side: "a", policy: "session" };
+    expect(budgets()).toEqual([5_000, 5_000]);
+    expect(budgets(session)).toEqual([8_000, 5_000]);
+    const set: PageAction = { type: "set-budget", side: "a", budgetTokens: 3_000 };
+    expect(budgets(set, session)).toEqual([3_000, 5_000]);
+    expect(budgets(set, { type: "choose-policy", side: "a", policy: "fill" })).toEqual([3_000, 5_000]);
   });
 
   it.each([
@@ -46,6 +53,7 @@ describe("the state of the page", () => {
     expect(state.list).toEqual({
       earlier: "folded",
       sort: "time",
+      shape: "rows",
       filter: { tool: "read", kind: "tool output" },
     });
     expect(nextState(state, byTool).list.filter).toEqual({ kind: "tool output" });

@@ -1,25 +1,19 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Message } from "../../../transcript/message.ts";
 import { DATA_BLOCK_ID, type LiveEvent, type ServedSession } from "../../view/protocol.ts";
-import type {
-  InspectedSession,
-  PolicyBudget,
-  PolicyId,
-  PolicyInfo,
-  WindowOptions,
-} from "../../view/types.ts";
+import type { InspectedSession, PolicyBudget, PolicyId, WindowOptions } from "../../view/types.ts";
 import { EARLIER_KEY, type ListChoice, type ListFilter, type Side } from "./band-layout.ts";
 
 /** The first state: the whole session as it was sent. */
 export function firstState(messages: number): PageState {
   return {
-    a: { policy: "as-sent", budgets: {} },
-    b: { policy: "fixed", budgets: {} },
+    a: { policy: "as-sent" },
+    b: { policy: "fixed" },
     compare: "off",
     upTo: messages,
     follows: true,
     tab: "fills",
-    list: { earlier: "folded", sort: "time", filter: {} },
+    list: { earlier: "folded", sort: "time", shape: "rows", filter: {} },
     query: "",
     help: "closed",
   };
@@ -30,10 +24,8 @@ export function nextState(state: PageState, action: PageAction): PageState {
   switch (action.type) {
     case "choose-policy":
       return { ...state, [action.side]: { ...state[action.side], policy: action.policy } };
-    case "set-budget": {
-      const { policy, budgets } = state[action.side];
-      return { ...state, [action.side]: { policy, budgets: { ...budgets, [policy]: action.budget } } };
-    }
+    case "set-budget":
+      return { ...state, [action.side]: { ...state[action.side], budgetTokens: action.budgetTokens } };
     case "scrub":
       return {
         ...state,
@@ -64,16 +56,28 @@ export function nextState(state: PageState, action: PageAction): PageState {
   }
 }
 
-/** The options of one side's window. */
-export function windowOptions(state: PageState, side: Side): WindowOptions {
-  const { policy, budgets } = state[side];
-  const budget = budgets[policy];
-  return { policy, upTo: state.upTo, ...(budget !== undefined && { budget }) };
+/** The options of one side's window. The budget that the policies share is known once the engine has answered. */
+export function windowOptions(
+  state: PageState,
+  side: Side,
+  known?: Pick<BudgetDefaults, "shared" | "windowTokens">,
+): WindowOptions {
+  const { policy } = state[side];
+  const budgetTokens = known && budgetOf(state[side], known);
+  return { policy, upTo: state.upTo, ...(budgetTokens !== undefined && { budgetTokens }) };
 }
 
-/** The budget of a side, in the policy's unit. */
-export function budgetOf({ budgets }: PolicyChoice, { id, budget }: PolicyInfo): number | undefined {
-  return budget === undefined ? undefined : (budgets[id] ?? budget.default);
+/** The budget of a side: one for all policies. Only a session fills the window of its model until somebody sets another. */
+export function budgetOf(
+  { policy, budgetTokens }: PolicyChoice,
+  { shared, windowTokens }: BudgetDefaults,
+): number {
+  return budgetTokens ?? (policy === "session" ? windowTokens : shared.default);
+}
+
+interface BudgetDefaults {
+  readonly shared: PolicyBudget;
+  readonly windowTokens: number;
 }
 
 export interface PageState {
@@ -94,17 +98,17 @@ export interface PageState {
   readonly help: "open" | "closed";
 }
 
-/** A policy, and the budget that was last set for each policy. */
+/** A policy, and the budget, if somebody set one: tokens of the whole window, whatever the policy. */
 export interface PolicyChoice {
   readonly policy: PolicyId;
-  readonly budgets: Readonly<Partial<Record<PolicyId, number>>>;
+  readonly budgetTokens?: number;
 }
 
 export type PanelTab = "fills" | "cost" | "lost" | "child" | "policies" | "item" | "live";
 
 export type PageAction =
   | { readonly type: "choose-policy"; readonly side: Side; readonly policy: PolicyId }
-  | { readonly type: "set-budget"; readonly side: Side; readonly budget: number }
+  | { readonly type: "set-budget"; readonly side: Side; readonly budgetTokens: number }
   | { readonly type: "scrub"; readonly upTo: number; readonly messages: number }
   | { readonly type: "grow"; readonly messages: number }
   | { readonly type: "compare" }
@@ -128,8 +132,11 @@ function filtered(list: ListChoice, fields: ListFilter): ListChoice {
   const kept = Object.entries({ ...list.filter, ...fields }).filter(
     ([name, value]) => value !== "" && !(name in fields && list.filter[name as keyof ListFilter] === value),
   );
-  // What became of something is mostly asked of what is before the window.
-  const earlier = fields.fate !== undefined || fields.reason !== undefined ? "open" : list.earlier;
+  // What became of something is mostly asked of what is before the window; what a table names may be anywhere.
+  const isAnywhere = [fields.fate, fields.reason, fields.messages, fields.handle].some(
+    (field) => field !== undefined,
+  );
+  const earlier = isAnywhere ? "open" : list.earlier;
   return { ...list, earlier, filter: Object.fromEntries(kept) };
 }
 

@@ -13,11 +13,12 @@ import {
   plural,
   roleWord,
   short,
+  useTokens,
 } from "../words/words.tsx";
 
 /** One band: who said it, what it is, how much of it is sent, and its tokens. */
 export const BandRow: ComponentClass<BandRowProps> = memo(function BandRow(props) {
-  const { band, isActive, isMatch, place, total, source, compare, mostTokens } = props;
+  const { band, isActive, isMatch, place, total, source, compare, mostTokens, costOf } = props;
   if (band.type === "line") return <Line band={band} lines={band.lines} />;
   const isFirst = band.type !== "item" || band.isFirst;
   const names = [isFirst && "first", isActive && "active", isMatch && "match"];
@@ -33,7 +34,7 @@ export const BandRow: ComponentClass<BandRowProps> = memo(function BandRow(props
       aria-posinset={place + 1}
       style={{ top: `${band.topPx}px`, height: `${band.heightPx}px` }}
     >
-      <BandCells band={band} source={source} compare={compare} mostTokens={mostTokens} />
+      <BandCells band={band} source={source} compare={compare} mostTokens={mostTokens} costOf={costOf} />
     </div>
   );
 });
@@ -70,7 +71,7 @@ const LINE_TEXTS: Readonly<Record<StrataLine, string>> = {
 };
 
 /** The cells of a band; what colour and position show is also there as text for screen readers. */
-function BandCells({ band, source, compare, mostTokens }: BandCellsProps): VNode | null {
+function BandCells({ band, source, compare, mostTokens, costOf }: BandCellsProps): VNode | null {
   switch (band.type) {
     case "item": {
       const { what, detail } = itemLabel(source, band.row, band.item);
@@ -82,7 +83,7 @@ function BandCells({ band, source, compare, mostTokens }: BandCellsProps): VNode
             <b>{what}</b> {detail}
           </span>
           <Track item={band.item} mostTokens={mostTokens} />
-          <Size item={band.item} />
+          <Size item={band.item} cost={costOf?.(band.row, band.item)} />
           {compare === "on" && band.itemB && (
             <>
               <FateBadge fate={band.itemB.fate} />
@@ -120,7 +121,12 @@ interface BandCellsProps {
   readonly compare: "on" | "off";
   /** The tokens that the longest bar stands for. */
   readonly mostTokens: number;
+  /** What an item cost, in the order by cost. */
+  readonly costOf: CostOf | undefined;
 }
+
+/** About what an item cost so far, in a few letters. */
+export type CostOf = (row: MessageRow, item: ItemRow) => string;
 
 function Who({ row, isFirst }: { readonly row: MessageRow; readonly isFirst: boolean }): VNode {
   const role = roleWord(row.role);
@@ -153,14 +159,16 @@ function lengthOf(tokens: number, mostTokens: number): { readonly width: string 
   return { width: `max(3px, ${(100 * tokens) / mostTokens}%)` };
 }
 
-function Size({ item }: { readonly item: ItemRow }): VNode {
+function Size({ item, cost }: { readonly item: ItemRow; readonly cost?: string | undefined }): VNode {
+  const shown = useTokens();
+  if (cost !== undefined) return <span class="size">{cost}</span>;
   return (
     <span class="size">
-      {count(item.tokens)}
+      {shown(item.tokens)}
       {item.keptTokens !== item.tokens && (
         <>
           {" → "}
-          <b>{count(item.keptTokens)}</b>
+          <b>{shown(item.keptTokens)}</b>
         </>
       )}
       <span class="unseen"> tokens{item.reason !== undefined && `. ${item.reason}`}</span>
@@ -169,6 +177,7 @@ function Size({ item }: { readonly item: ItemRow }): VNode {
 }
 
 function Inserted({ inserted, side, mostTokens }: InsertedProps): VNode {
+  const shown = useTokens();
   return (
     <>
       <span class="who">new</span>
@@ -190,7 +199,7 @@ function Inserted({ inserted, side, mostTokens }: InsertedProps): VNode {
         <span class="sent" />
       </span>
       <span class="size">
-        +{count(inserted.tokens)}
+        +{shown(inserted.tokens)}
         <span class="unseen"> tokens. {inserted.about}</span>
       </span>
     </>

@@ -12,12 +12,21 @@ import {
 } from "../state/band-layout.ts";
 import type { PageAction } from "../state/page-state.ts";
 import { KIND_WORDS } from "../window/window-head.tsx";
-import { count, FateBadge, inProject, type LabelSource, memo, moment, short } from "../words/words.tsx";
-import { BandRow, bandElementId, Minimap } from "./bands.tsx";
+import {
+  count,
+  FateBadge,
+  inProject,
+  type LabelSource,
+  memo,
+  moment,
+  short,
+  useTokens,
+} from "../words/words.tsx";
+import { BandRow, bandElementId, type CostOf, Minimap } from "./bands.tsx";
 
 /** The session as a list of bands, oldest on top, one an item. Only the visible bands are in the document. */
 export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
-  const { layout, source, active, opened, matches, compare, columns, dispatch, sticksToEnd } = props;
+  const { layout, source, active, opened, matches, compare, columns, costOf, dispatch, sticksToEnd } = props;
   const onPoint = (key: string): void => dispatch({ type: "point", key });
   const onOpen = (key: string): void => dispatch({ type: "open", key });
   const scroller = useRef<HTMLDivElement>(null);
@@ -74,7 +83,7 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
           if (key !== undefined) onOpen(key);
         }}
       >
-        <Columns names={columns} />
+        <Columns names={columns} last={costOf === undefined ? "tokens" : "cost, requests"} />
         <div class="ground" role="presentation" style={{ height: `${layout.heightPx}px` }}>
           {layout.cached && (
             <div
@@ -96,6 +105,7 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
               total={layout.optionCount}
               compare={compare}
               mostTokens={layout.mostTokens}
+              costOf={costOf}
             />
           ))}
         </div>
@@ -109,7 +119,7 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
 /** What of the list is shown: its order, and filters by kind, tool and file; what a table filtered can be taken back here. */
 export const ListTools: ComponentClass<ListToolsProps> = memo(function ListTools(props) {
   const { view, session, list, dispatch } = props;
-  const { earlier, sort, filter } = list;
+  const { earlier, sort, shape, filter } = list;
   const select = (by: "kind" | "tool" | "file", options: readonly (readonly [string, string])[]): VNode => (
     <select
       id={`filter-${by}`}
@@ -132,13 +142,21 @@ export const ListTools: ComponentClass<ListToolsProps> = memo(function ListTools
         id="sort"
         aria-label="Order of the list"
         value={sort}
-        onChange={({ currentTarget }) =>
-          dispatch({ type: "list", list: { sort: currentTarget.value === "size" ? "size" : "time" } })
+        onChange={({ currentTarget: { value } }) =>
+          dispatch({ type: "list", list: { sort: value === "size" || value === "cost" ? value : "time" } })
         }
       >
         <option value="time">oldest first</option>
         <option value="size">largest first</option>
+        <option value="cost">dearest first</option>
       </select>
+      <button
+        type="button"
+        aria-pressed={shape === "treemap"}
+        onClick={() => dispatch({ type: "list", list: { shape: shape === "rows" ? "treemap" : "rows" } })}
+      >
+        Treemap
+      </button>
       {select(
         "kind",
         KINDS.map((kind) => [kind, KIND_WORDS[kind]]),
@@ -171,8 +189,9 @@ export const ListTools: ComponentClass<ListToolsProps> = memo(function ListTools
 
 const MAX_FILES = 200;
 
-function filterWords({ fate, reason }: ListFilter): string {
-  return fate ?? (reason === undefined ? "filtered" : "left out for one reason");
+function filterWords({ fate, reason, messages, handle }: ListFilter): string {
+  if (messages !== undefined) return "some messages";
+  return fate ?? handle ?? (reason === undefined ? "filtered" : "not in the window for one reason");
 }
 
 interface ListToolsProps {
@@ -193,6 +212,8 @@ interface StrataProps {
   readonly compare: "on" | "off";
   /** Labels of the one or two policies that are shown. */
   readonly columns: readonly string[];
+  /** What an item cost, in the order by cost. */
+  readonly costOf: CostOf | undefined;
   /** Whether new messages scroll into view. */
   readonly sticksToEnd: boolean;
   readonly dispatch: (action: PageAction) => void;
@@ -200,7 +221,7 @@ interface StrataProps {
 
 const OVERSCAN_PX = 160;
 
-function Columns({ names }: { readonly names: readonly string[] }): VNode {
+function Columns({ names, last }: { readonly names: readonly string[]; readonly last: string }): VNode {
   return (
     <div class="columns" role="presentation">
       <span>message</span>
@@ -210,7 +231,7 @@ function Columns({ names }: { readonly names: readonly string[] }): VNode {
         <Fragment key={name}>
           {at > 0 && <span />}
           <span>{name}</span>
-          <span class="tokens">tokens</span>
+          <span class="tokens">{last}</span>
         </Fragment>
       ))}
     </div>
@@ -287,6 +308,7 @@ function useStuckToEnd(scroller: Scroller, layout: BandLayout, sticks: boolean):
 
 /** Explains a band: reason, stage, saving, handle. */
 function HoverCard({ band, topPx, heightPx, compare }: HoverCardProps): VNode | null {
+  const shown = useTokens();
   if (band.type !== "item" && band.type !== "inserted") return null;
   const bandPx = HEAD_PX + band.topPx - topPx;
   const belowPx = bandPx + Math.min(band.heightPx, CARD_BELOW_PX) + 2;
@@ -306,7 +328,7 @@ function HoverCard({ band, topPx, heightPx, compare }: HoverCardProps): VNode | 
             <dd>{band.inserted.stage}</dd>
             <dt>adds</dt>
             <dd>
-              {count(band.inserted.chars)} chars, {count(band.inserted.tokens)} tokens
+              {count(band.inserted.chars)} chars, {shown(band.inserted.tokens)} tokens
             </dd>
           </dl>
         </>
@@ -346,6 +368,7 @@ const CARD_PX = 230;
 const CARD_BELOW_PX = 90;
 
 function Why({ item, name }: { readonly item: ItemRow; readonly name: string | undefined }): VNode {
+  const shown = useTokens();
   return (
     <>
       <p>
@@ -363,8 +386,8 @@ function Why({ item, name }: { readonly item: ItemRow; readonly name: string | u
         <dt>{item.savedChars > 0 ? "saves" : "takes"}</dt>
         <dd>
           {item.savedChars > 0
-            ? `${count(item.savedChars)} of ${count(item.chars)} chars, ${count(item.savedTokens)} tokens`
-            : `${count(item.chars)} chars, ${count(item.tokens)} tokens`}
+            ? `${count(item.savedChars)} of ${count(item.chars)} chars, ${shown(item.savedTokens)} tokens`
+            : `${count(item.chars)} chars, ${shown(item.tokens)} tokens`}
         </dd>
       </dl>
     </>

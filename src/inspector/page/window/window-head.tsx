@@ -2,16 +2,22 @@ import type { ComponentClass, VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { describeBreak, formatUSD } from "../../../cost/describe-cost.ts";
 import type { SessionCost } from "../../../cost/explain-cost.ts";
-import type { InspectedSession, KindTokens, WindowOverTime, WindowView } from "../../view/types.ts";
-import { fitKinds, KINDS, sumKinds } from "../../view/window-over-time.ts";
+import type {
+  InspectedSession,
+  KindTokens,
+  LostContent,
+  WindowOverTime,
+  WindowView,
+} from "../../view/types.ts";
+import { KINDS, scaleKinds, sumKinds } from "../../view/window-over-time.ts";
 import type { ListFilter } from "../state/band-layout.ts";
-import type { PageAction } from "../state/page-state.ts";
+import type { PageAction, PanelTab } from "../state/page-state.ts";
 import { Busy, count, memo, moment, percent, plural, short } from "../words/words.tsx";
 import { AreaChart, type ChartCosts } from "./area-chart.tsx";
 
 /** The head of the page: how large the window is, what fills it now, and how it came to that. */
 export function WindowHead(props: WindowHeadProps): VNode {
-  const { session, view, overTime, verdict, state, upTo, filter, dispatch } = props;
+  const { session, view, overTime, lost, verdict, state, upTo, filter, dispatch } = props;
   // The budget of a Carryover session is the window of its model.
   const isSession = view.policy === "session" && view.budget !== undefined;
   const windowTokens = isSession ? (view.budget ?? session.windowTokens) : session.windowTokens;
@@ -37,6 +43,7 @@ export function WindowHead(props: WindowHeadProps): VNode {
         chosen={filter.kind}
         dispatch={dispatch}
       />
+      <Answers session={session} lost={lost} view={view} kinds={kinds} dispatch={dispatch} />
       {overTime !== undefined && overTime.points.length > 0 && (
         <>
           <p class="over-time">
@@ -67,6 +74,7 @@ interface WindowHeadProps {
   readonly view: WindowView;
   /** Unset until it was computed. */
   readonly overTime: WindowOverTime | undefined;
+  readonly lost: readonly LostContent[] | undefined;
   readonly verdict: string;
   /** `working` while a newer view is being computed. */
   readonly state: "working" | "done";
@@ -74,6 +82,65 @@ interface WindowHeadProps {
   /** The filter of the list. */
   readonly filter: ListFilter;
   readonly dispatch: (action: PageAction) => void;
+}
+
+/** Three sentences for somebody who sees the page for the first time: what fills the window, what it cost, what was lost. Each leads to its tab. */
+function Answers({ session, lost, view, kinds, dispatch }: AnswersProps): VNode | null {
+  if (view.rows.length === 0) return null;
+  const answers: readonly (readonly [PanelTab, string, string])[] = [
+    ["fills", "Why is it full?", fullText(view, kinds)],
+    ["cost", "What did it cost?", costText(session.cost)],
+    ["lost", "What was lost?", lost === undefined ? "…" : lostText(lost)],
+  ];
+  return (
+    <ul class="answers" aria-label="In short">
+      {answers.map(([tab, question, answer]) => (
+        <li key={tab}>
+          <button type="button" class="pick" onClick={() => dispatch({ type: "show-tab", tab })}>
+            <b>{question}</b> {answer}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface AnswersProps extends Pick<WindowHeadProps, "session" | "lost" | "view" | "dispatch"> {
+  readonly kinds: KindTokens;
+}
+
+/** The two kinds that fill the window most, and the tool that does. */
+function fullText({ byTool, size }: WindowView, kinds: KindTokens): string {
+  const share = (tokens: number): string => percent(tokens, size.tokens);
+  const most = KINDS.toSorted((one, other) => kinds[other] - kinds[one]).slice(0, 2);
+  const [tool] = byTool.toSorted((one, other) => other.tokensAfter - one.tokensAfter);
+  const byMost = most
+    .filter((kind) => kinds[kind] >= 1)
+    .map((kind) => `${KIND_WORDS[kind]} ${share(kinds[kind])}`);
+  const named =
+    tool && tool.tokensAfter > 0
+      ? `; most by the tool ${tool.name}, ${share(tool.tokensAfter * size.scale)}`
+      : "";
+  return `${byMost.join(", ")}${named}.`;
+}
+
+function costText(cost: SessionCost | undefined): string {
+  if (cost === undefined) return "The file does not say.";
+  const { totals, rewriting, breaks } = cost;
+  if (totals.costUSD <= 0) return `${plural(totals.requests, "request")}; no price is known for this model.`;
+  const again =
+    breaks.length === 0
+      ? ""
+      : `, ${formatUSD(rewriting.costUSD)} of it because the provider's cache was lost ${count(breaks.length)}×`;
+  return `${formatUSD(totals.costUSD)} in ${plural(totals.requests, "request")}${again}.`;
+}
+
+function lostText(lost: readonly LostContent[]): string {
+  if (lost.length === 0) return "Nothing: it was never compacted.";
+  const sum = (of: (one: LostContent) => number): number => lost.reduce((total, one) => total + of(one), 0);
+  const files = sum(({ readAgain }) => readAgain.length);
+  const names = sum(({ neededCount, keptCount }) => neededCount - keptCount);
+  return `${plural(lost.length, "compaction")}: ${plural(names, "name")} and lines needed afterwards were gone, ${plural(files, "file")} read again.`;
 }
 
 /** The breaks of the cache in a few words. */
@@ -108,8 +175,7 @@ function costsOf({ cost, transcript }: InspectedSession): ChartCosts {
 function kindsOf(view: WindowView, overTime: WindowOverTime | undefined): KindTokens {
   const kinds = sumKinds(view.rows);
   for (const { tokens } of view.inserted) kinds.summary += tokens;
-  const { tokens, source } = view.size;
-  return source === "usage" ? fitKinds(kinds, { tokens, systemTokens: overTime?.systemTokens ?? 0 }) : kinds;
+  return scaleKinds(kinds, { ...view.size, systemTokens: overTime?.systemTokens ?? 0 });
 }
 
 /** One bar: every kind with its share of the window, and what is free. A kind filters the list. */

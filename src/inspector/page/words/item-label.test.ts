@@ -47,7 +47,9 @@ describe("the verdict", () => {
   it("names the largest when nothing left", () => {
     const session = sessionWith(call({ filePath: "/home/dev/tally/a.ts" }, "x".repeat(1_500)));
     const view = createInspection(session).inspectWindow({ policy: "as-sent" });
-    expect(verdictOf(view, session)).toBe("1.5 k chars seen, 1.5 k sent; largest: read a.ts (1.5 k)");
+    expect(verdictOf(view, session)).toBe(
+      "1.5 k chars seen, 1.5 k in the window; largest: read a.ts (1.5 k)",
+    );
   });
 
   it("names what left most", () => {
@@ -56,7 +58,7 @@ describe("the verdict", () => {
       clearedAt: 5,
     });
     const view = createInspection(session).inspectWindow({ policy: "as-sent" });
-    expect(verdictOf(view, session)).toMatch(/most left out: read a\.ts \(1\.5 k\)$/);
+    expect(verdictOf(view, session)).toMatch(/most of what is not: read a\.ts \(1\.5 k\)$/);
   });
 
   it("is said of an empty session as well", () => {

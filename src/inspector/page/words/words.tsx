@@ -1,14 +1,38 @@
-import { Component, type ComponentClass, type FunctionComponent, type VNode } from "preact";
-import { useState } from "preact/hooks";
+import {
+  Component,
+  type ComponentClass,
+  type Context,
+  createContext,
+  type FunctionComponent,
+  type VNode,
+} from "preact";
+import { useContext, useState } from "preact/hooks";
 import { safeJson } from "../../../text/json.ts";
 import { oneLine } from "../../../text/truncate.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
-import type { Fate, InspectedSession, ItemRow, MessageRow, TextRange, WindowView } from "../../view/types.ts";
+import type {
+  Fate,
+  InspectedSession,
+  ItemRow,
+  MessageRow,
+  PolicyBudget,
+  WindowView,
+} from "../../view/types.ts";
+import { BUDGET_STEPS, budgetOfStep, parseBudget, stepOfBudget } from "../state/page-state.ts";
 
 /** A whole number with thousands separators: `12,345`. */
 export function count(value: number): string {
   return WHOLE.format(Math.round(value));
+}
+
+/** What estimates are multiplied with, so that everything on the page sums up to the size in its head. */
+export const TokenScale: Context<number> = createContext(1);
+
+/** Shows estimated tokens as the head of the page counts them. */
+export function useTokens(): (estimated: number) => string {
+  const scale = useContext(TokenScale);
+  return (estimated) => count(estimated * scale);
 }
 
 /** A number in short: `48 k`, `1.2 M`. */
@@ -66,14 +90,14 @@ const CLOCK: Intl.DateTimeFormat = new Intl.DateTimeFormat("en-GB", {
   second: "2-digit",
 });
 
-/** Every fate in the order of the legend, with the letter that identifies it without colour. */
+/** Every status in the order of the legend, with the letter that identifies it without colour. */
 export const FATES: readonly FateWords[] = [
-  { fate: "kept", letter: "K", about: "sent to the model as it is" },
-  { fate: "clipped", letter: "C", about: "sent in part" },
-  { fate: "cleared", letter: "X", about: "only a placeholder is sent" },
+  { fate: "kept", letter: "K", about: "in the window as it is" },
+  { fate: "clipped", letter: "C", about: "in the window in part" },
+  { fate: "cleared", letter: "X", about: "only a placeholder is in the window" },
   { fate: "summarized", letter: "S", about: "a summary stands for it" },
   { fate: "superseded", letter: "N", about: "something newer shows the same" },
-  { fate: "hidden", letter: "H", about: "not sent; still recorded" },
+  { fate: "hidden", letter: "H", about: "not in the window; still recorded" },
 ];
 
 interface FateWords {
@@ -82,7 +106,7 @@ interface FateWords {
   readonly about: string;
 }
 
-/** The letter of a fate on its colour, so that colour is not the only sign. */
+/** The letter of a status on its colour, so that colour is not the only sign. */
 export function FateBadge({ fate }: { readonly fate: Fate }): VNode {
   return (
     <span class={`badge ${fate}`} title={fate} aria-hidden="true">
@@ -189,15 +213,15 @@ function inputExcerpt(input: unknown, source: LabelSource): string {
 const EXCERPT_CHARS = 160;
 const NAME_CHARS = 32;
 
-/** A window in one line: what was recorded, what is sent, and the largest item left out. */
+/** A window in one line: what was recorded, what is in the window, and the largest item that is not. */
 export function verdictOf(view: WindowView, session: InspectedSession): string {
   if (view.rows.length === 0) return "Nothing was said yet.";
-  const sizes = `${short(view.charsBefore)} chars seen, ${short(view.charsAfter)} sent`;
+  const sizes = `${short(view.charsBefore)} chars seen, ${short(view.charsAfter)} in the window`;
   const measure = view.charsBefore > view.charsAfter ? "savedChars" : "chars";
   const largest = largestOf(view, measure);
   if (largest === undefined) return sizes;
   const { row, item } = largest;
-  const words = measure === "savedChars" ? "most left out" : "largest";
+  const words = measure === "savedChars" ? "most of what is not" : "largest";
   return `${sizes}; ${words}: ${itemName(session, row, item)} (${short(item[measure])})`;
 }
 
@@ -269,99 +293,51 @@ export function memo<Properties extends object>(
   };
 }
 
-/** A text with some of it marked; of a very long one only a part, and more on demand. */
-export function LongText({ text, label, ranges = [], mark = "cut" }: LongTextProps): VNode {
-  const [zoom, setZoom] = useState({ of: text, times: 1 });
-  const times = zoom.of === text ? zoom.times : 1;
-  const { pieces, hiddenChars } = textPieces(text, {
-    ranges,
-    maxChars: MAX_CHARS * times,
-    // Every marked range must be visible, so the text between is shortened first.
-    pieceChars: ranges.length === 0 ? Number.POSITIVE_INFINITY : PIECE_CHARS * times,
-  });
+/** The budget that policies and children share, as a slider and as an exact number. */
+export function BudgetControl({ id, shared, budgetTokens, onBudget }: BudgetControlProps): VNode {
+  const { label, unit } = shared;
+  // An answer of the engine may come while somebody types: what is typed stays until it is taken.
+  const [typed, setTyped] = useState<string>();
   return (
-    <div class="text">
-      <section class="pane" aria-label={label} ref={makeFocusable}>
-        <pre>
-          {pieces.map(({ text: shown, isMarked, start, skippedChars }) => (
-            <span key={start}>
-              {isMarked ? mark === "cut" ? <del>{shown}</del> : <ins>{shown}</ins> : shown}
-              {skippedChars !== undefined && (
-                <span class={`skip ${isMarked ? mark : ""}`}>
-                  {" "}
-                  ⋯ {count(skippedChars)} chars not shown here ⋯{" "}
-                </span>
-              )}
-            </span>
-          ))}
-          {text === "" && <span class="dim">nothing</span>}
-        </pre>
-      </section>
-      {hiddenChars > 0 && (
-        <button type="button" class="more" onClick={() => setZoom({ of: text, times: times * 4 })}>
-          Show more: {count(hiddenChars)} of {count(text.length)} chars are not shown
-        </button>
-      )}
+    <div class="control budget">
+      <label class="label" for={`budget-${id}`}>
+        Budget: {label}
+      </label>
+      <input
+        id={`budget-${id}`}
+        type="range"
+        min={0}
+        max={BUDGET_STEPS}
+        step={1}
+        value={stepOfBudget(budgetTokens, shared)}
+        aria-valuetext={`${count(budgetTokens)} ${unit}`}
+        onInput={({ currentTarget }) => onBudget(budgetOfStep(currentTarget.valueAsNumber, shared))}
+      />
+      <span class="exact">
+        <input
+          type="text"
+          inputMode="decimal"
+          id={`exact-${id}`}
+          aria-label={`${label}, in ${unit}, exactly`}
+          value={typed ?? budgetTokens}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          onChange={({ currentTarget }) => {
+            const asked = parseBudget(currentTarget.value, shared);
+            setTyped(undefined);
+            if (asked !== undefined) onBudget(asked);
+          }}
+        />{" "}
+        {unit}
+      </span>
     </div>
   );
 }
 
-interface LongTextProps {
-  readonly text: string;
-  readonly label: string;
-  readonly ranges?: readonly TextRange[];
-  readonly mark?: "cut" | "added";
+export interface BudgetControlProps {
+  /** Tells it apart from the others on the page. */
+  readonly id: string;
+  /** Its limits. */
+  readonly shared: PolicyBudget;
+  readonly budgetTokens: number;
+  readonly onBudget: (budgetTokens: number) => void;
 }
-
-const MAX_CHARS = 16_000;
-const PIECE_CHARS = 2_400;
-
-/** A long text as pieces of limited length, up to a total; every marked range is among them. */
-export function textPieces(text: string, { ranges, maxChars, pieceChars }: PieceOptions): TextPieces {
-  const pieces: TextPiece[] = [];
-  let shownChars = 0;
-  let place = 0;
-  const add = (start: number, end: number, isMarked: boolean): void => {
-    if (end <= start) return;
-    place = end;
-    if (shownChars >= maxChars) return;
-    const kept = Math.min(end - start, pieceChars, Math.max(MIN_PIECE_CHARS, maxChars - shownChars));
-    shownChars += kept;
-    if (kept === end - start) pieces.push({ text: text.slice(start, end), isMarked, start });
-    else {
-      const headEnd = start + Math.ceil((kept * 3) / 4);
-      const tailStart = end - Math.floor(kept / 4);
-      pieces.push({ text: text.slice(start, headEnd), isMarked, start, skippedChars: tailStart - headEnd });
-      pieces.push({ text: text.slice(tailStart, end), isMarked, start: tailStart });
-    }
-  };
-  for (const { start, end } of ranges) {
-    add(place, Math.min(start, text.length), false);
-    add(Math.max(place, start), Math.min(end, text.length), true);
-  }
-  add(place, text.length, false);
-  return { pieces, hiddenChars: text.length - shownChars };
-}
-
-interface PieceOptions {
-  /** In order, not overlapping. */
-  readonly ranges: readonly TextRange[];
-  /** About how much is shown of everything, and of one piece. */
-  readonly maxChars: number;
-  readonly pieceChars: number;
-}
-
-interface TextPieces {
-  readonly pieces: readonly TextPiece[];
-  readonly hiddenChars: number;
-}
-
-interface TextPiece {
-  readonly text: string;
-  readonly isMarked: boolean;
-  readonly start: number;
-  /** How much of the same piece is not shown behind this. */
-  readonly skippedChars?: number;
-}
-
-const MIN_PIECE_CHARS = 80;
