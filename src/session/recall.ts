@@ -1,11 +1,12 @@
 import { aMeasure, check, required, rule } from "../text/check.ts";
+import { fenceSpeakers } from "../text/fence.ts";
 import { isObject, safeJson } from "../text/json.ts";
 import { normalizeOutput } from "../text/normalize.ts";
 import type { IndexedText } from "../text/search/text-index.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { headCut, plural, tailCut, truncate } from "../text/truncate.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
-import { handleOf, isCleared, outcomeText, readSpanHandle } from "../transcript/content.ts";
+import { handleOf, isCleared, outcomeText, readSpanHandle, roleLabel } from "../transcript/content.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import type { FilePart, Part } from "../transcript/part.ts";
@@ -111,15 +112,17 @@ export async function recall(
     return missing("Give a handle, or a text to search for.");
   const found = await findNamed(source, request);
   if (found.status !== "found") return found;
-  const { handle, from, text, input } = found;
+  const { handle, from, text, input, isSpoken } = found;
+  const bounded = boundRecall(isSpoken ? redacted(text, redact) : normalizeAndRedact(text, redact), {
+    maxChars: isSpoken ? maxChars - ESCAPE_ROOM_CHARS : maxChars,
+    range: isObject(range) ? range : undefined,
+  });
   return {
     status: "found",
     handle,
     from,
-    ...boundRecall(normalizeAndRedact(text, redact), {
-      maxChars,
-      range: isObject(range) ? range : undefined,
-    }),
+    ...bounded,
+    ...(isSpoken && { text: withSpeakers(bounded.text) }),
     ...(input !== undefined && {
       input: boundRecall(normalizeAndRedact(input, redact), { maxChars: INPUT_CHARS, range: undefined }).text,
     }),
@@ -163,7 +166,10 @@ async function findText(source: RecallSource, handle: Handle): Promise<FoundText
   return isHash ? undefined : spilled();
 }
 
-type FoundText = Pick<RecalledContent, "from" | "text" | "input">;
+interface FoundText extends Pick<RecalledContent, "from" | "text" | "input"> {
+  /** True where several speak, each behind a marked label: `withSpeakers` takes the marks out. */
+  readonly isSpoken?: true;
+}
 
 const CONTENT_HASH = /^[0-9a-f]{64}$/;
 const INPUT_CHARS = 2_000;
@@ -194,8 +200,11 @@ function missing(hint: string): RecallMissing {
 
 /** Makes text from outside fit to be read again: normalized, and without secrets when asked for. */
 function normalizeAndRedact(text: string, redact: RedactOptions | undefined): string {
-  const plain = normalizeOutput(text);
-  return redact === undefined ? plain : redactSecrets(plain, redact);
+  return redacted(normalizeOutput(text), redact);
+}
+
+function redacted(text: string, redact: RedactOptions | undefined): string {
+  return redact === undefined ? text : redactSecrets(text, redact);
 }
 
 /**
@@ -310,7 +319,11 @@ function textAt(handle: Handle, messages: StoredMessages): Omit<FoundText, "from
     const list = messages.list();
     const ids = list.map(({ id }) => id);
     const span = list.slice(ids.indexOf(first.id), ids.lastIndexOf(last.id) + 1);
-    return { text: span.map(recallableMessageText).join("\n\n") };
+    const spoken = span.map(
+      (each) =>
+        `${SPEAKER}${roleLabel(each.role)}:\n${fenceSpeakers(normalizeOutput(recallableMessageText(each)))}`,
+    );
+    return { text: spoken.join("\n\n"), isSpoken: true };
   }
   const slash = handle.lastIndexOf("/");
   const part = /^\d{1,9}$/.test(handle.slice(slash + 1))
@@ -319,6 +332,16 @@ function textAt(handle: Handle, messages: StoredMessages): Omit<FoundText, "from
   if (part === undefined) return undefined;
   const text = recallableText(part) ?? "";
   return part.type === "tool" && part.input !== undefined ? { text, input: safeJson(part.input) } : { text };
+}
+
+// No normalized text holds it, so what stands behind it is ours.
+const SPEAKER = "\u0001";
+const ESCAPE_ROOM_CHARS = 20;
+
+/** A bounded text with its labels as lines of their own; what a cut has left of a line may read like one only now. */
+function withSpeakers(text: string): string {
+  const pieces = text.split(/\u0001(.*:)?/);
+  return pieces.map((piece, index) => (index % 2 === 1 ? piece : fenceSpeakers(piece))).join("");
 }
 
 /** Everything that the owner's messages hold and the model does not see, newest message first, each text under its handle. */

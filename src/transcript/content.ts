@@ -139,7 +139,8 @@ const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
 // Hosts put instructions into reminders in the user's name, and inherited text is sent in that name.
 const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];
 
-function roleLabel(role: Role): string {
+/** The name of a speaker where a conversation is written as text. */
+export function roleLabel(role: Role): string {
   if (role === "user") return "User";
   if (role === "assistant") return "Agent";
   return fencedLine(role.charAt(0).toUpperCase() + role.slice(1));

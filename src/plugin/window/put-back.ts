@@ -1,6 +1,7 @@
 import { markedPins } from "../../compaction/plan/window.ts";
 import { type FactsBudget, factsOf } from "../../compaction/summary/facts.ts";
 import type { Pin } from "../../compaction/summary/pins.ts";
+import { fenceQuote } from "../../compaction/summary/text.ts";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
@@ -192,7 +193,9 @@ export function openWork(transcript: Transcript): readonly string[] {
   const lists = calls.filter(({ tool }) => LISTS.has(nameOf(tool)));
   const steps = [...stepsOfList(lists.at(-1)), ...stepsOfTasks(calls)];
   const open = steps.filter(({ status, text }) => text !== "" && !DONE.test(status));
-  return open.map(({ status, text }) => `- ${clipLine(text, 300)}${status === "" ? "" : ` (${status})`}`);
+  return open.map(({ status, text }) =>
+    fenceQuote(`- ${clipLine(text, 300)}${status === "" ? "" : ` (${clipLine(status, 40)})`}`),
+  );
 }
 
 interface Step {
