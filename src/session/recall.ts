@@ -6,10 +6,17 @@ import type { IndexedText } from "../text/search/text-index.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { headCut, plural, tailCut, truncate } from "../text/truncate.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
-import { handleOf, isCleared, outcomeText, readSpanHandle, roleLabel } from "../transcript/content.ts";
+import {
+  filePlaceholder,
+  handleOf,
+  isCleared,
+  outcomeText,
+  readSpanHandle,
+  roleLabel,
+} from "../transcript/content.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
-import type { FilePart, Part } from "../transcript/part.ts";
+import type { Part } from "../transcript/part.ts";
 import { createRecallSearch, type RecalledMatches, type SearchRecall } from "./search.ts";
 
 /** What to bring back: what a handle names, or what a search finds out of the model's sight, or in what a handle names. */
@@ -114,7 +121,7 @@ export async function recall(
   if (found.status !== "found") return found;
   const { handle, from, text, input, isSpoken } = found;
   const bounded = boundRecall(isSpoken ? redacted(text, redact) : normalizeAndRedact(text, redact), {
-    maxChars: isSpoken ? maxChars - ESCAPE_ROOM_CHARS : maxChars,
+    maxChars: maxChars - (isSpoken ? ESCAPE_ROOM_CHARS : 0),
     range: isObject(range) ? range : undefined,
   });
   return {
@@ -319,11 +326,7 @@ function textAt(handle: Handle, messages: StoredMessages): Omit<FoundText, "from
     const list = messages.list();
     const ids = list.map(({ id }) => id);
     const span = list.slice(ids.indexOf(first.id), ids.lastIndexOf(last.id) + 1);
-    const spoken = span.map(
-      (each) =>
-        `${SPEAKER}${roleLabel(each.role)}:\n${fenceSpeakers(normalizeOutput(recallableMessageText(each)))}`,
-    );
-    return { text: spoken.join("\n\n"), isSpoken: true };
+    return { text: span.map(spokenText).join("\n\n"), isSpoken: true };
   }
   const slash = handle.lastIndexOf("/");
   const part = /^\d{1,9}$/.test(handle.slice(slash + 1))
@@ -334,8 +337,11 @@ function textAt(handle: Handle, messages: StoredMessages): Omit<FoundText, "from
   return part.type === "tool" && part.input !== undefined ? { text, input: safeJson(part.input) } : { text };
 }
 
-// No normalized text holds it, so what stands behind it is ours.
-const SPEAKER = "\u0001";
+function spokenText(message: Message): string {
+  // No normalized text holds the mark, so the label behind it is ours.
+  return `\u0001${roleLabel(message.role)}:\n${fenceSpeakers(normalizeOutput(recallableMessageText(message)))}`;
+}
+
 const ESCAPE_ROOM_CHARS = 20;
 
 /** A bounded text with its labels as lines of their own; what a cut has left of a line may read like one only now. */
@@ -373,7 +379,7 @@ function recallableText(part: Part): string | undefined {
     case "tool":
       return part.outcome.status === "pending" ? undefined : outcomeText(part.outcome);
     case "file":
-      return fileLine(part);
+      return filePlaceholder(part);
     case "compaction":
     case "opaque":
       return undefined;
@@ -394,8 +400,4 @@ function recallableMessageText({ parts }: Message): string {
       return text === undefined ? call : [...call, text];
     })
     .join("\n");
-}
-
-function fileLine({ mime, filename }: FilePart): string {
-  return `[File: ${filename === undefined ? mime : `${mime} ${filename}`}]`;
 }
