@@ -120,7 +120,8 @@ export async function recall(
   const found = await findNamed(source, request);
   if (found.status !== "found") return found;
   const { handle, from, text, input, isSpoken } = found;
-  const bounded = boundRecall(isSpoken ? redacted(text, redact) : normalizeAndRedact(text, redact), {
+  const clean = (each: string) => (redact === undefined ? each : redactSecrets(each, redact));
+  const bounded = boundRecall(clean(isSpoken ? text : normalizeOutput(text)), {
     maxChars: maxChars - (isSpoken ? ESCAPE_ROOM_CHARS : 0),
     range: isObject(range) ? range : undefined,
   });
@@ -131,7 +132,7 @@ export async function recall(
     ...bounded,
     ...(isSpoken && { text: withSpeakers(bounded.text) }),
     ...(input !== undefined && {
-      input: boundRecall(normalizeAndRedact(input, redact), { maxChars: INPUT_CHARS, range: undefined }).text,
+      input: boundRecall(clean(normalizeOutput(input)), { maxChars: INPUT_CHARS, range: undefined }).text,
     }),
   };
 }
@@ -203,15 +204,6 @@ const MAX_CANDIDATES = 10;
 
 function missing(hint: string): RecallMissing {
   return { status: "missing", hint };
-}
-
-/** Makes text from outside fit to be read again: normalized, and without secrets when asked for. */
-function normalizeAndRedact(text: string, redact: RedactOptions | undefined): string {
-  return redacted(normalizeOutput(text), redact);
-}
-
-function redacted(text: string, redact: RedactOptions | undefined): string {
-  return redact === undefined ? text : redactSecrets(text, redact);
 }
 
 /**
