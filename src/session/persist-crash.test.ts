@@ -30,7 +30,7 @@ const step = (number: number): Message => ({
   ],
 });
 /** All of them with `npm run test:all`. */
-const STEPS = process.env.CARRYOVER_LONG === undefined ? 80 : 150;
+const STEPS = process.env.CARRYOVER_LONG === undefined ? 110 : 150;
 const messages: Transcript = deepFreeze([
   request,
   ...Array.from({ length: STEPS }, (_, index) => step(index)),

@@ -28,8 +28,8 @@ interface DirectedRoom {
   readonly roomChars: number;
 }
 
-/** More than age takes from a line in a hundred results. */
-const NAMED_FACTOR: number = Math.exp(4);
+/** More than age takes from a line in a hundred results, or than the newest results get. */
+const NAMED_FACTOR: number = Math.exp(8);
 
 /** The rows of a part with one of the words, and those around them. */
 function rowsAround(fill: FillRows, part: FillPart, words: readonly string[]): readonly number[] {
@@ -79,6 +79,34 @@ function fileRows({ segments }: FillRows, { firstSegment, endSegment }: FillPart
     .filter(({ source }: FillSegment) => source === "read" || source === "change")
     .flatMap(({ firstRow, endRow }) => Array.from({ length: endRow - firstRow }, (_, row) => firstRow + row));
 }
+
+/** Lines of files that agent or user name, such as `engine.ts:49` or "engine.ts (lines 60-75)", by the file's own name. */
+export function readLineReferences({ segments }: FillRows): LineReferences {
+  const references = new Map<string, LineRange[]>();
+  for (const { source, text } of segments) {
+    if (source !== "user" && source !== "agent" && source !== "input") continue;
+    let file: string | undefined;
+    let from = 0;
+    for (const { 0: found, 1: first, 2: last = first, index } of text.matchAll(LINE_REFERENCE)) {
+      const end = index + found.length;
+      file = text.slice(from, end).match(FILE_NAME)?.at(-1) ?? file;
+      from = end;
+      if (file === undefined) continue;
+      const range = [Number(first) - LINES_AROUND, Number(last) + LINES_AROUND] as const;
+      references.set(file, [...(references.get(file) ?? []), range]);
+    }
+  }
+  return references;
+}
+
+/** First and last line of each range, by the name of the file. */
+type LineReferences = ReadonlyMap<string, readonly LineRange[]>;
+type LineRange = readonly [number, number];
+
+const LINE_REFERENCE = /(?:\.\w{1,6}:|\b[Ll]ines?[ ~]{1,2}|\bL)(\d{1,6})\b(?:\s?[-–]\s?(\d{1,6}))?/g;
+const FILE_NAME = /[\w+-][\w.+-]{0,99}\.[A-Za-z]\w{0,5}\b/g;
+/** What is changed stands at a line or close to it. */
+const LINES_AROUND = 3;
 
 /** True for a path that a text names, whole or by its end: `src/a.ts`, `./a.ts`, `@a.ts`, `a.ts:12`. */
 export function createNameMatcher(text: string): (path: string) => boolean {

@@ -263,8 +263,8 @@ describe("fillBudget", () => {
 
   it("keeps something of everything where an input is written several times as long as it is", () => {
     const noise = Array.from({ length: 400 }, (_, index) => `${"\u0001".repeat(60)} ${index}`).join("\n");
-    const write = (): Message => agent(call("write", { path: "a", content: noise }, "ok"));
-    const messages = [user("go"), write(), write(), write(), agent({ type: "text", text: "end" })];
+    const write = (path: string): Message => agent(call("write", { path, content: noise }, "ok"));
+    const messages = [user("go"), write("a"), write("b"), write("c"), agent({ type: "text", text: "end" })];
     const { transcript, edits } = fillTranscript(messages, { maxChars: 20_000 });
     expect(edits.map(({ type }) => type)).not.toContain("hide-message");
     expect(transcript[0]).toBe(messages[0]);

@@ -7,6 +7,8 @@ import { type FileAccess, fileAccess } from "../file-access.ts";
 /** A call as separate texts: a head with its name and short input, the long strings of its input, its output. */
 export interface FillCall {
   readonly path: string | undefined;
+  /** True when it changed that file. */
+  readonly hasChanged: boolean;
   /** Characters that are rendered whenever the call is kept: its head, the label of its result, its attachments. */
   readonly headChars: number;
   readonly texts: readonly { readonly source: FillSource; readonly text: string }[];
@@ -31,13 +33,14 @@ export function readCall(part: ToolPart): FillCall {
   const texts: { source: FillSource; text: string }[] = [];
   if (!part.callMissing) texts.push({ source: "call", text: head });
   const isChange = access !== undefined && access.type !== "read";
-  const removed = isChange && part.outcome.status === "done" ? removedTexts(part.input) : NOTHING;
+  const hasChanged = isChange && part.outcome.status === "done";
+  const removed = hasChanged ? removedTexts(part.input) : NOTHING;
   for (const text of strings)
     texts.push({ source: removed.has(text) ? "removed" : isChange ? "change" : "input", text });
-  if (output !== "") texts.push({ source: outputSource(part.tool, access), text: output });
+  if (output !== "") texts.push({ source: outputSource(part.tool, head, access), text: output });
   const headChars = (part.callMissing ? 0 : head.length + 1) + resultChars(part);
   const chars = inputChars + (isCleared(part) ? CLEARED_PLACEHOLDER.length : output.length);
-  return { path: access?.path, headChars, texts, inputChars, chars, withStrings };
+  return { path: access?.path, hasChanged, headChars, texts, inputChars, chars, withStrings };
 }
 
 /** Strings of an input that are longer than this, or have several lines, are selected by line. */
@@ -124,10 +127,14 @@ function resultChars(part: ToolPart): number {
   return chars;
 }
 
-function outputSource(tool: string, access: FileAccess | undefined): FillSource {
-  if (access?.type === "read") return "read";
+function outputSource(tool: string, head: string, access: FileAccess | undefined): FillSource {
+  if (access?.type === "read" || PRINTS_FILE.test(head)) return "read";
   return SEARCH_TOOL.test(tool) ? "search" : "output";
 }
+
+/** The head of a shell call that prints a file: agents without a tool for it read so. */
+const PRINTS_FILE =
+  /"(?:command|cmd)":(?:\[.{0,40},)?"(?:cd [^&;|]{1,400}(?:&&|;) ?)?(?:cat(?! *[<>])|sed -n|head|tail|nl|git (?:diff|show)) /;
 
 /**
  * Where a text comes from, which tells how likely it is needed again. What an edit removed from a file is `removed`.

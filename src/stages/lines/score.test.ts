@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { agent, call, plainLines, scored, talk, user } from "../../../test/rig/fill-talk.ts";
 import type { Transcript } from "../../transcript/message.ts";
+import type { ToolPart } from "../../transcript/part.ts";
 import { FILL_SHARES, FILL_WEIGHTS } from "./score.ts";
 
 const { source, age, nameTexts, activity, activitySquared, lineChars, segmentRows } = FILL_WEIGHTS;
 const { firstNewName, secondNewName, thirdNewName, enclosingNames, fileTouches } = FILL_WEIGHTS;
+const { usedRead, lineReference } = FILL_WEIGHTS;
 const LINE = "kilo lima mike";
 const newerCalls = (count: number): readonly ReturnType<typeof agent>[] =>
   Array.from({ length: count }, (_, index) => agent(call("bash", {}, `x${index}`)));
@@ -73,7 +75,7 @@ describe("scoreRows", () => {
     const reads = (path: string): Transcript =>
       talk(
         agent(call("read", { path: "a" }, LINE)),
-        agent(call("read", { path }, "papa"), call("edit", { path, old: "x" }, "")),
+        agent(call("read", { path }, "papa"), call("read", { path, offset: 9 }, "")),
       );
     expect(gain(LINE, reads("a"), reads("b"))).toBeCloseTo(fileTouches * Math.log(3), 10);
   });
@@ -89,10 +91,36 @@ describe("scoreRows", () => {
     expect(gain(LINE, talk(read, user(said)), talk(read, user("papa")))).toBeCloseTo(active(times), 1);
   });
 
-  it("counts what was written before many results less", () => {
+  it("counts a read less whose file was changed after it, but not by an edit that failed or came before", () => {
+    const file = call("read", { path: "a" }, LINE);
+    const edit = call("edit", { path: "a", old: "x" }, "done");
+    const failed: ToolPart = { ...edit, outcome: { status: "failed", error: "no match" } };
+    const followed = (part: ToolPart): Transcript => talk(agent(file), agent(part));
+    expect(gain(LINE, followed(edit), followed(failed))).toBeCloseTo(usedRead, 10);
+    expect(gain(LINE, talk(agent(edit), agent(file)), talk(agent(failed), agent(file)))).toBeCloseTo(0, 10);
+  });
+
+  it.each([
+    { name: "by the file's name", said: "see engine.go:12", counts: true },
+    { name: "close to it", said: "see src/engine.go:9-10", counts: true },
+    { name: "after the file", said: "`src/engine.go`: the loop (lines 11-14)", counts: true },
+    { name: "too far away", said: "see engine.go:16", counts: false },
+    { name: "in another file", said: "engine.go calls wing.go:12", counts: false },
+    { name: "without a file", said: "line 12", counts: false },
+  ])("counts a line more that is named $name", ({ said, counts }) => {
+    const read = (text: string): Transcript =>
+      talk(user(text), agent(call("read", { path: "/home/me/src/engine.go" }, `12→${LINE}`)));
+    const plain = said.replace(/\d+/g, "");
+    expect(gain(LINE, read(said), read(plain))).toBeCloseTo(counts ? lineReference : 0, 10);
+  });
+
+  it.each([
+    { role: "the agent", say: agent, results: 30, kept: Math.exp(-1) },
+    { role: "a user", say: user, results: 30, kept: 1 },
+  ])("counts what $role wrote before many results: $kept", ({ say, results, kept }) => {
     const heard = (said: string): Transcript =>
-      talk(agent(call("read", { path: "a" }, LINE)), user(said), ...newerCalls(15));
-    expect(gain(LINE, heard("kilo"), heard("papa"))).toBeCloseTo(active(Math.exp(-1) / Math.sqrt(2)), 1);
+      talk(agent(call("read", { path: "a" }, LINE)), say(said), ...newerCalls(results));
+    expect(gain(LINE, heard("kilo"), heard("papa"))).toBeCloseTo(active(kept / Math.sqrt(2)), 1);
   });
 
   it("takes what a tool showed for nothing that was written", () => {

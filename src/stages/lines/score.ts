@@ -1,3 +1,4 @@
+import { readLineReferences } from "./directive.ts";
 import type { FillSource } from "./read-call.ts";
 import type { FillPart, FillRows, FillSegment } from "./rows.ts";
 import type { InternedWords } from "./words.ts";
@@ -52,10 +53,11 @@ function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): F
   const { rows, segments } = fill;
   const { activity, isRepeated } = facts;
   const names = scoreEnclosingNames(fill, numbered, facts);
-  const touches = countTouches(fill);
+  const files = readFileUse(fill);
   const value = new Float64Array(rows.count);
   for (const segment of segments) {
-    const base = segmentWeight(segment, fill, touches);
+    const base = segmentWeight(segment, fill, files);
+    const isNamed = files.namedLines(segment);
     for (let row = segment.firstRow; row < segment.endRow; row++) {
       const active = activity[row] ?? 0;
       const weight =
@@ -63,7 +65,8 @@ function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): F
         FILL_WEIGHTS.activity * active +
         FILL_WEIGHTS.activitySquared * active * active +
         FILL_WEIGHTS.enclosingNames * (names[row] ?? 0) +
-        FILL_WEIGHTS.lineChars * logOf((rows.end[row] ?? 0) - (rows.start[row] ?? 0));
+        (isNamed?.(row) ? FILL_WEIGHTS.lineReference : 0) +
+        FILL_WEIGHTS.lineChars * Math.log(1 + (rows.end[row] ?? 0) - (rows.start[row] ?? 0));
       const isLeftover = isRepeated[row] === 1 || numbered.firstWord[row] === numbered.firstWord[row + 1];
       value[row] = Math.exp(weight) * (isLeftover ? LEFTOVER_FACTOR : 1);
     }
@@ -71,30 +74,53 @@ function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): F
   return value;
 }
 
-const LOGARITHMS: Float64Array = Float64Array.from({ length: 512 }, (_, chars) => Math.log(1 + chars));
-
-function logOf(chars: number): number {
-  return LOGARITHMS[chars] ?? Math.log(1 + chars);
-}
-
 function segmentWeight(
   { source, partNumber, firstRow, endRow }: FillSegment,
   { parts }: FillRows,
-  touches: ReadonlyMap<string, number>,
+  { touches, isUsed }: FileUse,
 ): number {
   const { callsSince = 0, path } = parts[partNumber] ?? {};
   return (
     FILL_WEIGHTS.source[source] +
     FILL_WEIGHTS.age * Math.log(AGE_OFFSET + callsSince) +
     FILL_WEIGHTS.segmentRows * Math.log(1 + endRow - firstRow) +
-    FILL_WEIGHTS.fileTouches * Math.log((path !== undefined && touches.get(path)) || 1)
+    FILL_WEIGHTS.fileTouches * Math.log((path !== undefined && touches.get(path)) || 1) +
+    (source === "read" && isUsed[partNumber] === 1 ? FILL_WEIGHTS.usedRead : 0)
   );
 }
 
-function countTouches({ parts }: FillRows): ReadonlyMap<string, number> {
+/** What calls did to files, and which of their lines are named. */
+interface FileUse {
+  /** Per path: the calls about it. */
+  readonly touches: ReadonlyMap<string, number>;
+  /** Per part: 1 when its file was changed after it. */
+  readonly isUsed: Uint8Array;
+  /** True for rows whose line number agent or user name; undefined where no line of the file is named. */
+  readonly namedLines: (segment: FillSegment) => ((row: number) => boolean) | undefined;
+}
+
+function readFileUse(fill: FillRows): FileUse {
+  const { parts, rows } = fill;
   const touches = new Map<string, number>();
-  for (const { path } of parts) if (path !== undefined) touches.set(path, (touches.get(path) ?? 0) + 1);
-  return touches;
+  const changed = new Set<string>();
+  const isUsed = new Uint8Array(parts.length);
+  for (let number = parts.length - 1; number >= 0; number--) {
+    const { path, call } = parts[number] as FillPart;
+    if (path === undefined) continue;
+    touches.set(path, (touches.get(path) ?? 0) + 1);
+    if (changed.has(path)) isUsed[number] = 1;
+    if (call?.hasChanged) changed.add(path);
+  }
+  const references = readLineReferences(fill);
+  const namedLines: FileUse["namedLines"] = ({ source, partNumber, text }) => {
+    const ranges = source === "read" && references.get(parts[partNumber]?.path?.split(/[/\\]/).at(-1) ?? "");
+    if (!ranges) return undefined;
+    return (row) => {
+      const line = Number.parseInt(text.slice(rows.start[row], rows.bodyStart[row]), 10);
+      return ranges.some(([first, last]) => line >= first && line <= last);
+    };
+  };
+  return { touches, isUsed, namedLines };
 }
 
 /**
@@ -128,12 +154,18 @@ export const FILL_WEIGHTS = {
   enclosingNames: 2.5,
   /** Per logarithm of the calls about the same file. */
   fileTouches: 0.4,
+  /** For a read of a file that was changed later: it served its purpose. */
+  usedRead: -2,
+  /** For a line that agent or user name by its number. */
+  lineReference: 3,
   /** Per logarithm of the rows of its segment. */
   segmentRows: -0.1,
   /** Per logarithm of its length. */
   lineChars: -0.5,
   /** For a row of the newest work. */
   recent: 2,
+  /** For a row of the newest results, besides. */
+  newest: 2,
   /** For a row of the newest work in a text that is too long to be kept whole. */
   recentLong: 1,
 } as const;
@@ -151,9 +183,12 @@ export const FILL_SHARES = {
   /** A text that takes more than this share of the room left for the newest work is not kept whole. */
   longText: 0.25,
   /** The share of its value that a row passes on to the rows beside it. */
-  neighbour: 0.8,
+  neighbour: 0.5,
   /** A gap that saves less is closed. */
   closedGapChars: 60,
+  /** The same in texts of files, as a share of the budget, and at most: an edit needs all lines of its place. */
+  closedFileGap: 0.0075,
+  closedFileGapChars: 320,
 } as const;
 
 /** What is derived from the words of each row. */
@@ -202,7 +237,8 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
     }
     activity[row] = Math.min(MAX_ACTIVITY, active);
     namesWritten[row] = Math.min(1, written / MANY_WRITTEN);
-    if (names > 0) newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * spreadFactor(texts);
+    if (names > 0)
+      newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * texts ** FILL_WEIGHTS.nameTexts;
     const line = lineOf[row] ?? 0;
     if (isKnownLine[line] === 1) isRepeated[row] = 1;
     isKnownLine[line] = 1;
@@ -218,14 +254,6 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
 /** Identifiers that were written this often lately count fully. */
 const MANY_WRITTEN = 2;
 const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
-const SPREAD_FACTORS: Float64Array = Float64Array.from(
-  { length: 64 },
-  (_, texts) => texts ** FILL_WEIGHTS.nameTexts,
-);
-
-function spreadFactor(texts: number): number {
-  return SPREAD_FACTORS[texts] ?? texts ** FILL_WEIGHTS.nameTexts;
-}
 
 /** By the number of new identifiers. */
 const NEW_NAME_FACTORS: readonly number[] = [
@@ -306,7 +334,9 @@ export function countWords({ segments, parts }: FillRows, numbered: InternedWord
   for (const { source, partNumber, firstRow, endRow } of segments) {
     text++;
     const callsSince = parts[partNumber]?.callsSince ?? 0;
-    const fresh = SHOWN_SOURCES.has(source) ? 0 : Math.exp(-callsSince / FRESH_RESULTS);
+    // What a user asks for holds until it is done.
+    const results = source === "user" ? 0 : callsSince;
+    const fresh = SHOWN_SOURCES.has(source) ? 0 : Math.exp(-results / FRESH_RESULTS);
     const lastWord = firstWord[endRow] ?? 0;
     for (let at = firstWord[firstRow] ?? 0; at < lastWord; at++) {
       const word = words[at] ?? 0;
@@ -325,5 +355,5 @@ export function countWords({ segments, parts }: FillRows, numbered: InternedWord
 
 /** What tools printed, as opposed to what agent and user wrote. */
 const SHOWN_SOURCES: ReadonlySet<FillSource> = new Set(["read", "search", "output"]);
-/** After this many results, the weight of a written word has fallen to a third. */
-const FRESH_RESULTS = 15;
+/** After this many results, the weight of a word that the agent wrote has fallen to a third. */
+const FRESH_RESULTS = 30;

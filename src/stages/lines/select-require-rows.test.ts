@@ -6,7 +6,9 @@ import { FILL_WEIGHTS } from "./score.ts";
 import { requireRows } from "./select.ts";
 
 const MAX_CHARS = 1_000;
-const { recent: RECENT, recentLong: RECENT_LONG } = FILL_WEIGHTS;
+/** Everything here is one of the newest five results, where not said otherwise. */
+const RECENT = FILL_WEIGHTS.newest + FILL_WEIGHTS.recent;
+const RECENT_LONG = FILL_WEIGHTS.newest + FILL_WEIGHTS.recentLong;
 const REQUIRED = Number.POSITIVE_INFINITY;
 const PLAIN = 0;
 
@@ -185,6 +187,14 @@ describe("requireRows", () => {
         RECENT_LONG,
       ]);
       expect(worths("c")).toEqual([RECENT_LONG, RECENT_LONG, RECENT_LONG]);
+    });
+
+    it("is preferred less before the newest five results", () => {
+      const runs = (count: number) => Array.from({ length: count }, () => agent(call("bash", {}, "")));
+      expect(require(talk(agent(block("work", 1)), ...runs(4))).worths("work")).toEqual([RECENT]);
+      expect(require(talk(agent(block("work", 1)), ...runs(5))).worths("work")).toEqual([
+        FILL_WEIGHTS.recent,
+      ]);
     });
 
     it("is what was read, written and given, not what was printed, found or taken out", () => {

@@ -25,6 +25,7 @@ export const GAP_MARKER = "[...]";
 export function selectRows(fill: FillRows, scores: RowScores, options: SelectOptions): RowSelection {
   const { maxChars } = options;
   const { worth, firstWholePart, tailChars, verbatimParts } = requireRows(fill, scores, options);
+  const fileGapChars = Math.min(FILL_SHARES.closedFileGapChars, FILL_SHARES.closedFileGap * maxChars);
   const ranges = measureSegments(fill, worth, verbatimParts);
   const isKept = new Uint8Array(fill.rows.count);
   const isShown = new Uint8Array(fill.parts.length);
@@ -67,7 +68,8 @@ export function selectRows(fill: FillRows, scores: RowScores, options: SelectOpt
     const isRequiredOnly = (ranges.highestFree[number] ?? 0) < threshold;
     const known = requiredChars[number] ?? 0;
     if (isRequiredOnly && known > 0 && !isLast) return known;
-    const keptChars = keepRows(fill, { firstRow, endRow, worth, threshold, isKept }) ?? chars;
+    const maxGapChars = source === "read" || source === "change" ? fileGapChars : undefined;
+    const keptChars = keepRows(fill, { firstRow, endRow, worth, threshold, isKept, maxGapChars }) ?? chars;
     if (isRequiredOnly) requiredChars[number] = keptChars;
     return keptChars;
   }
@@ -94,10 +96,12 @@ interface KeepRows {
   readonly worth: ArrayLike<number>;
   readonly threshold: number;
   readonly isKept: Uint8Array;
+  readonly maxGapChars?: number | undefined;
 }
 
-/** Keeps rows of one segment and closes gaps that save next to nothing; undefined when no gap is left. */
-function keepRows({ rows }: FillRows, { firstRow, endRow, worth, threshold, isKept }: KeepRows) {
+/** Keeps rows of one segment and closes small gaps; undefined when no gap is left. */
+function keepRows({ rows }: FillRows, options: KeepRows): number | undefined {
+  const { firstRow, endRow, worth, threshold, isKept, maxGapChars = FILL_SHARES.closedGapChars } = options;
   let isWhole = true;
   let chars = 0;
   let gapChars = 0;
@@ -107,7 +111,7 @@ function keepRows({ rows }: FillRows, { firstRow, endRow, worth, threshold, isKe
       gapChars += rows.chars[row] ?? 0;
       continue;
     }
-    const isClosed = gapChars <= FILL_SHARES.closedGapChars;
+    const isClosed = gapChars <= maxGapChars;
     for (let left = gapStart; left < row; left++) isKept[left] = isClosed ? 1 : 0;
     chars += isClosed ? gapChars : GAP_CHARS;
     if (!isClosed) isWhole = false;
@@ -201,7 +205,6 @@ export function requireRows(fill: FillRows, scores: RowScores, options: SelectOp
 }
 
 const NO_PARTS: ReadonlySet<number> = new Set();
-
 type Tail = Pick<RequiredRows, "firstWholePart" | "tailChars">;
 
 function wholeTail({ messages, parts }: FillRows, { maxChars, render }: SelectOptions): Tail {
@@ -275,13 +278,16 @@ function preferRecent(
       for (let row = firstRow; row < endRow; row++)
         if (isRepeated[row] === 0) chars += fill.rows.chars[row] ?? 0;
       const isLong = chars > FILL_SHARES.longText * roomChars;
-      const factor = Math.exp(isLong ? FILL_WEIGHTS.recentLong : FILL_WEIGHTS.recent);
+      const newest = part.callsSince < NEWEST_RESULTS ? FILL_WEIGHTS.newest : 0;
+      const factor = Math.exp(newest + (isLong ? FILL_WEIGHTS.recentLong : FILL_WEIGHTS.recent));
       for (let row = firstRow; row < endRow; row++)
         if (isRepeated[row] === 0) worth[row] = (worth[row] ?? 0) * factor;
       if (!isLong) roomChars -= chars;
     }
   }
 }
+
+const NEWEST_RESULTS = 5;
 
 interface FloorRoom {
   readonly floors: Floors;
@@ -307,9 +313,8 @@ function requireFloors(
     if (tier === undefined || !isOutput(segment)) continue;
     const { firstRow, endRow, text } = segment;
     const isCut = chooseRows(fill, segment, { worth, isChosen, minChars: floors.resultChars[tier] });
-    const keptChars = isCut
-      ? keepRows(fill, { firstRow, endRow, worth: isChosen, threshold: 1, isKept })
-      : undefined;
+    const chosen = { firstRow, endRow, worth: isChosen, threshold: 1, isKept };
+    const keptChars = isCut ? keepRows(fill, chosen) : undefined;
     const chars = headCharsOf(fill, part) + (keptChars ?? text.length + 1);
     if (chars > roomChars) continue;
     roomChars -= chars;
@@ -353,8 +358,7 @@ function chooseRows(
     const level = levelOf(worth[row] ?? 0);
     charsAt[level] = (charsAt[level] ?? 0) + textChars(rows, row);
   }
-  let level = LEVELS;
-  let above = 0;
+  let [level, above] = [LEVELS, 0];
   while (level > 0 && above < minChars) above += charsAt[--level] ?? 0;
   if (above < minChars) return false;
   // Rows of the last level are taken from the beginning, until there are enough.
