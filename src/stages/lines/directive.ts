@@ -114,12 +114,7 @@ export function createNameMatcher(text: string): (path: string) => boolean {
   const names = new Set(
     words.filter((word) => /[./]/.test(word)).map((word) => word.replace(AROUND_NAME, "")),
   );
-  const known = new Map<string, boolean>();
-  return (path) => {
-    const isNamed = known.get(path) ?? isNamedBy(names, path.replaceAll("\\", "/"));
-    known.set(path, isNamed);
-    return isNamed;
-  };
+  return (path) => isNamedBy(names, path.replaceAll("\\", "/"));
 }
 
 const NO_NAME = /[^\p{L}\p{N}\p{M}_./+~@[\]$-]+/u;

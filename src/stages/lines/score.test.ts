@@ -4,7 +4,7 @@ import type { Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { FILL_SHARES, FILL_WEIGHTS } from "./score.ts";
 
-const { source, age, nameTexts, activity, activitySquared, lineChars, segmentRows } = FILL_WEIGHTS;
+const { source, age, nameTexts, activity, activitySquared, lineChars } = FILL_WEIGHTS;
 const { firstNewName, secondNewName, thirdNewName, enclosingNames, fileTouches } = FILL_WEIGHTS;
 const { usedRead, lineReference } = FILL_WEIGHTS;
 const LINE = "kilo lima mike";
@@ -53,12 +53,6 @@ describe("scoreRows", () => {
     const read = agent(call("read", { path: "a" }, LINE));
     const later = gain(LINE, talk(read, ...newerCalls(count)), talk(read));
     expect(later).toBeCloseTo(age * Math.log((3 + count) / 3), 1);
-  });
-
-  it("counts a line of a long text a little less", () => {
-    const text = (rows: number): Transcript =>
-      talk(agent(call("read", { path: "a" }, `${LINE}\n${plainLines("papa", rows - 1)}`)));
-    expect(gain(LINE, text(50), text(2))).toBeCloseTo(segmentRows * Math.log(51 / 3), 1);
   });
 
   it.each([1, 30, 360])("counts a line by its length, with %i more characters", (moreChars) => {

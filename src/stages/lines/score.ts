@@ -75,7 +75,7 @@ function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): F
 }
 
 function segmentWeight(
-  { source, partNumber, firstRow, endRow }: FillSegment,
+  { source, partNumber }: FillSegment,
   { parts }: FillRows,
   { touches, isUsed }: FileUse,
 ): number {
@@ -83,7 +83,6 @@ function segmentWeight(
   return (
     FILL_WEIGHTS.source[source] +
     FILL_WEIGHTS.age * Math.log(AGE_OFFSET + callsSince) +
-    FILL_WEIGHTS.segmentRows * Math.log(1 + endRow - firstRow) +
     FILL_WEIGHTS.fileTouches * Math.log((path !== undefined && touches.get(path)) || 1) +
     (source === "read" && isUsed[partNumber] === 1 ? FILL_WEIGHTS.usedRead : 0)
   );
@@ -158,8 +157,6 @@ export const FILL_WEIGHTS = {
   usedRead: -2,
   /** For a line that agent or user name by its number. */
   lineReference: 3,
-  /** Per logarithm of the rows of its segment. */
-  segmentRows: -0.1,
   /** Per logarithm of its length. */
   lineChars: -0.5,
   /** For a row of the newest work. */
