@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { buildCli } from "./rig/build-cli.ts";
 import { linesOf, next, START } from "./rig/cache-session.ts";
+import { createTestContext } from "./rig/plugin-context.ts";
 import { createCliRunner } from "./rig/run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-cost-"));
@@ -153,7 +154,32 @@ describe("what --json prints", () => {
     },
   );
 
-  it("has a schema for every command with --json; undo needs a plugin that runs", async () => {
+  it("is what its schema says: undo of an edit in a journal, where no plugin runs", async () => {
+    const { context, folder: store } = createTestContext();
+    const sizes = { tokensBefore: 900, tokensAfter: 400 };
+    const record = {
+      v: 1,
+      type: "batch",
+      id: "b1",
+      step: "prune",
+      reason: "pays",
+      at: 1,
+      ...sizes,
+      edits: [],
+    };
+    await context.journal("ses_1").append({ atMs: 1, sessionId: "ses_1", type: "engine", record });
+    const { status, stdout } = await carryover(["undo", "--store", store, "--json"]);
+    const said = JSON.parse(stdout);
+    expect({ status, said }).toMatchObject({
+      status: 0,
+      said: { schemaVersion: 1, batchId: "b1", tokens: 500 },
+    });
+    const schema = z.fromJSONSchema($defs.undo ?? false);
+    expect(schema.safeParse(said).error?.issues).toBeUndefined();
+    expect(schema.safeParse({ ...said, tokens: "500" }).success).toBe(false);
+  });
+
+  it("has a schema for every command with --json", async () => {
     expect(Object.keys($defs).filter((verb) => !(verb in calls))).toEqual(["undo"]);
     const { stdout } = await carryover(["completion", "bash"]);
     expect(stdout).toContain("--json");

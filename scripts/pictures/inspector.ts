@@ -22,7 +22,7 @@ try {
     await madeSession(),
   );
   await picture("inspector-before-after", { colorScheme: "light" }, async (page) => {
-    await choose(page, "a", { policy: "fixed", budgetChars: 200_000 });
+    await choose(page, "a", { policy: "fixed", budgetTokens: 60_000 });
     await showMessage(page, 12);
     await page
       .locator(".band", { hasText: /read src\/csv\.mjs/ })
@@ -33,12 +33,12 @@ try {
   });
   await picture("inspector-compare", { colorScheme: "light" }, async (page) => {
     await page.keyboard.press("c");
-    await choose(page, "a", { policy: "fill", budgetChars: 60_000 });
-    await choose(page, "b", { policy: "fixed", budgetChars: 60_000 });
+    await choose(page, "a", { policy: "fill", budgetTokens: 25_000 });
+    await choose(page, "b", { policy: "fixed", budgetTokens: 25_000 });
     await showMessage(page, 10);
   });
   await picture("inspector-fork", { colorScheme: "light" }, async (page) => {
-    await choose(page, "a", { policy: "fixed", budgetChars: 200_000 });
+    await choose(page, "a", { policy: "fixed", budgetTokens: 60_000 });
     await showMessage(page, 12);
     await page.getByRole("tab", { name: "Child" }).click();
     await page.selectOption("#child-profile", "documented");
@@ -80,12 +80,12 @@ async function showWindow(page: Page): Promise<void> {
 
 interface Choice {
   readonly policy: string;
-  readonly budgetChars: number;
+  readonly budgetTokens: number;
 }
 
-async function choose(page: Page, side: "a" | "b", { policy, budgetChars }: Choice): Promise<void> {
+async function choose(page: Page, side: "a" | "b", { policy, budgetTokens }: Choice): Promise<void> {
   await page.selectOption(`#policy-${side}`, policy);
-  await page.locator(`#exact-${side}`).fill(String(budgetChars));
+  await page.locator(`#exact-${side}`).fill(String(budgetTokens));
   await page.locator(`#exact-${side}`).press("Enter");
   await page.waitForTimeout(400);
   await page.locator(`#exact-${side}`).blur();

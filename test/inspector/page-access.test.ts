@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInspection } from "../../src/inspector/view/inspection.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
@@ -150,6 +151,91 @@ describe.skipIf(chromiumPath === undefined)("the page is for everybody", () => {
     await page.context().close();
   });
 });
+
+describe.skipIf(chromiumPath === undefined)("the page on paper and on a phone", () => {
+  let rig: PageRig;
+  let session: InspectedSession;
+  beforeAll(async () => {
+    rig = await startPageRig();
+    session = await exampleSession();
+  });
+  afterAll(() => rig?.stop());
+
+  it("prints head, bars, the beginning of the list and whole tables, and cuts nothing", async () => {
+    // As wide as a sheet of A4 between its margins.
+    const { page } = await rig.open(session, { viewport: { width: 718, height: 1_000 } });
+    const rows = await page.locator("#panel-body tr").count();
+    await page.emulateMedia({ media: "print" });
+    for (const part of [".head h1", ".figure", ".kind-bar", ".answers", ".chart canvas", "#by-status"])
+      expect(await visibleBox(page, part), part).toMatchObject({ isWithin: true });
+    expect(await page.locator(".band").count()).toBeGreaterThan(15);
+    const list = await page.locator(".scroller").boundingBox();
+    expect(list?.height).toBeGreaterThan(500);
+    expect(await page.evaluate(PAINTED)).toEqual(["exact", "exact", "exact"]);
+    expect(await page.evaluate(TABLES)).toEqual({ cutPx: 0, overflow: "visible", rows });
+    expect(await page.locator(".controls").isVisible()).toBe(false);
+    const pdf = (await page.pdf({ format: "A4", margin: { left: "1cm", right: "1cm" } })).toString("latin1");
+    expect(pdf.match(/\/Type\s*\/Page\b/g)?.length).toBeGreaterThan(1);
+    await page.context().close();
+  });
+
+  it("opens a text over the list on a phone, where it can be read, and closes it", async () => {
+    const { page } = await rig.open(session, { viewport: { width: 390, height: 844 } });
+    await page.locator(".band.item").nth(2).click();
+    await page.getByLabel("Text before").waitFor();
+    expect(await visibleBox(page, ".panel.item")).toMatchObject({ isWithin: true, isOnScreen: true });
+    expect(await visibleBox(page, "#panel-body .pane")).toMatchObject({ isWithin: true, isOnScreen: true });
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.locator(".panel.item").waitFor({ state: "detached" });
+    for (const tab of ["Cost", "Lost", "Child", "Policies", "Fills"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      await page.waitForTimeout(300);
+      const overhang = await page.locator("html").evaluate((html) => html.scrollWidth - html.clientWidth);
+      expect(overhang, tab).toBeLessThanOrEqual(0);
+    }
+    await page.context().close();
+  });
+
+  it.each([
+    { width: 1_024, height: 768 },
+    { width: 1_440, height: 900 },
+    { width: 2_560, height: 1_440 },
+  ])("has room for the list and the tables at $width × $height", async (viewport) => {
+    const { page } = await rig.open(session, { viewport });
+    const list = await page.locator(".scroller").boundingBox();
+    expect(list?.height).toBeGreaterThan(200);
+    for (const part of [".kind-bar", ".answers", ".chart canvas", "#by-status"])
+      expect(await visibleBox(page, part), part).toMatchObject({ isWithin: true });
+    await page.context().close();
+  });
+});
+
+/** Whether an element is as wide as it may be, and on the screen. */
+async function visibleBox(page: Page, selector: string): Promise<object> {
+  return page
+    .locator(selector)
+    .first()
+    .evaluate((element) => {
+      const { left, right, top, bottom, width, height } = element.getBoundingClientRect();
+      const { clientWidth, clientHeight } = element.ownerDocument.documentElement;
+      return {
+        isWithin: width > 0 && height > 0 && left >= 0 && right <= clientWidth + 1,
+        isOnScreen: top < clientHeight && bottom <= clientHeight + 1,
+      };
+    });
+}
+
+const PAINTED = `[".kind-bar .kind", ".track .sent", ".badge"]
+  .map((bar) => getComputedStyle(document.querySelector(bar)).printColorAdjust)`;
+
+const TABLES = `(() => {
+  const body = document.querySelector("#panel-body");
+  return {
+    cutPx: body.scrollHeight - body.clientHeight,
+    overflow: getComputedStyle(body).overflowY,
+    rows: body.querySelectorAll("tr").length,
+  };
+})()`;
 
 /** What has the focus, and how its outline is drawn. */
 const FOCUS_MARK = `(() => {

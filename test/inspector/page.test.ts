@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
       `${number(view.size.tokens)} of 200,000 tokens (window assumed), counted by the provider`,
     );
     expect(window).toContain("chars seen");
-    for (const question of ["Why is it full? ", "What did it cost? ", "What was lost? 1 compaction: "])
+    for (const question of ["What fills it? ", "What did it cost? ", "What was lost? 1 compaction: "])
       await expect.poll(() => page.locator(".answers").innerText()).toContain(question);
     await expect.poll(() => page.locator(".over-time").innerText()).toContain("41 requests · 1 compaction");
     await page.getByRole("button", { name: /^compaction/ }).click();

@@ -12,16 +12,7 @@ import {
 } from "../state/band-layout.ts";
 import type { PageAction } from "../state/page-state.ts";
 import { KIND_WORDS } from "../window/window-head.tsx";
-import {
-  count,
-  FateBadge,
-  inProject,
-  type LabelSource,
-  memo,
-  moment,
-  short,
-  useTokens,
-} from "../words/words.tsx";
+import { count, FateBadge, inProject, type LabelSource, memo, moment, useTokens } from "../words/words.tsx";
 import { BandRow, bandElementId, type CostOf, Minimap } from "./bands.tsx";
 
 /** The session as a list of bands, oldest on top, one an item. Only the visible bands are in the document. */
@@ -29,6 +20,7 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
   const { layout, source, active, opened, matches, compare, columns, costOf, dispatch, sticksToEnd } = props;
   const onPoint = (key: string): void => dispatch({ type: "point", key });
   const onOpen = (key: string): void => dispatch({ type: "open", key });
+  const shown = useTokens();
   const scroller = useRef<HTMLDivElement>(null);
   const { topPx, heightPx, follow } = useScroll(scroller);
   const [hovered, setHovered] = useState<string>();
@@ -43,7 +35,7 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
   const pointedKey = hovered ?? (isFocused ? active : undefined);
   const shownKey = pointedKey === opened ? undefined : pointedKey;
   const shownPlace = shownKey === undefined ? undefined : layout.places.get(shownKey);
-  const shown = shownPlace === undefined ? undefined : layout.bands[shownPlace];
+  const pointed = shownPlace === undefined ? undefined : layout.bands[shownPlace];
   const move = (event: KeyboardEvent): void => {
     const place = bandAfterKeyPress(event.key, layout, active);
     if (place === undefined) {
@@ -91,7 +83,9 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
               role="presentation"
               style={{ top: `${layout.cached.topPx}px`, height: `${layout.cached.heightPx}px` }}
             >
-              <span>cached {short(layout.cached.tokens)}</span>
+              <span title="the same as in the last request: the provider has it in its cache, unless that was too long ago">
+                cacheable {shown(layout.cached.tokens)}
+              </span>
             </div>
           )}
           {visible.map((band, at) => (
@@ -111,7 +105,7 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
         </div>
         {layout.bands.length === 0 && <p class="none">Nothing of this is in the messages.</p>}
       </div>
-      {shown && <HoverCard band={shown} topPx={topPx} heightPx={heightPx} compare={compare} />}
+      {pointed && <HoverCard band={pointed} topPx={topPx} heightPx={heightPx} compare={compare} />}
     </div>
   );
 });

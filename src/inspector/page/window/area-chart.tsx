@@ -182,16 +182,23 @@ function paint(canvas: HTMLCanvasElement, { overTime, windowTokens, messages, co
       bottom = top;
     }
   }
+  if (topTokens >= windowTokens) paintLimit(context, { width, yPx: yOf(windowTokens), color });
   paintCosts(context, { costs, messages, plotPx, topPx: yOf(topTokens / HEADROOM), groundPx: yOf(0), color });
-  if (topTokens < windowTokens) return;
+}
+
+interface Limit extends Pick<Grid, "width" | "color"> {
+  readonly yPx: number;
+}
+
+function paintLimit(context: CanvasRenderingContext2D, { width, yPx, color }: Limit): void {
   context.strokeStyle = color("ink");
   context.lineWidth = 1.5;
   context.setLineDash([6, 3]);
-  line(context, AXIS_PX, width, yOf(windowTokens));
+  line(context, AXIS_PX, width, yPx);
   context.setLineDash([]);
   context.fillStyle = color("ink");
   context.textAlign = "left";
-  context.fillText("the model's window", AXIS_PX + 4, yOf(windowTokens) + 9);
+  context.fillText("the model's window", AXIS_PX + 4, yPx + 9);
 }
 
 interface CostLine extends Pick<AreasProps, "costs" | "messages"> {
@@ -221,7 +228,12 @@ function paintCosts(context: CanvasRenderingContext2D, line: CostLine): void {
   context.fillStyle = color("cleared");
   context.textAlign = "right";
   const y = groundPx - (groundPx - topPx) * COST_HEIGHT;
-  context.fillText(`${formatUSD(totalUSD)} so far`, AXIS_PX + plotPx - 4, y - 8);
+  const words = `${formatUSD(totalUSD)} so far`;
+  // The limit may run through the words.
+  context.lineWidth = 4;
+  context.strokeStyle = color("paper");
+  context.strokeText(words, AXIS_PX + plotPx - 4, y - 8);
+  context.fillText(words, AXIS_PX + plotPx - 4, y - 8);
 }
 
 /** How high the cost line ends, so that it does not run into the limit. */

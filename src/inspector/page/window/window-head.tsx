@@ -87,8 +87,9 @@ interface WindowHeadProps {
 /** Three sentences for somebody who sees the page for the first time: what fills the window, what it cost, what was lost. Each leads to its tab. */
 function Answers({ session, lost, view, kinds, dispatch }: AnswersProps): VNode | null {
   if (view.rows.length === 0) return null;
+  const isFull = view.size.tokens > session.windowTokens * FULL_SHARE;
   const answers: readonly (readonly [PanelTab, string, string])[] = [
-    ["fills", "Why is it full?", fullText(view, kinds)],
+    ["fills", isFull ? "Why is it full?" : "What fills it?", fullText(view, kinds)],
     ["cost", "What did it cost?", costText(session.cost)],
     ["lost", "What was lost?", lost === undefined ? "…" : lostText(lost)],
   ];
@@ -104,6 +105,9 @@ function Answers({ session, lost, view, kinds, dispatch }: AnswersProps): VNode 
     </ul>
   );
 }
+
+/** From this share of the window on people ask why it is full. */
+const FULL_SHARE = 0.6;
 
 interface AnswersProps extends Pick<WindowHeadProps, "session" | "lost" | "view" | "dispatch"> {
   readonly kinds: KindTokens;
