@@ -248,9 +248,28 @@ describe("secrets side by side", () => {
     const github = ["gh", "p_", k32, "abcd"].join("");
     expect(shown(`${github} ${github}\n${github}`)).toBe("«github-token» «github-token»\n«github-token»");
     expect(shown(`a=${github}\nPASSWORD=hunter22x`)).toBe("a=«github-token»\nPASSWORD=«password»");
-    expect(shown(`a: Cookie: sid=${k20}; other=${k20}\nsid=${k20}`)).toBe(
-      `a: Cookie: sid=«cookie»; other=«cookie»\nsid=${k20}`,
+    const other = [...k20].reverse().join("");
+    expect(shown(`a: Cookie: sid=${k20}; other=${k20}\nsid=${other}`)).toBe(
+      `a: Cookie: sid=«cookie»; other=«cookie»\nsid=${other}`,
     );
     expect(shown(`%3A${github} x-${github}`)).toBe("%3A«github-token» x-«github-token»");
   });
+
+  it.each([
+    ["in a sentence", "Log in with hunter2abc.", "Log in with «password»."],
+    ["in quotes", "echo 'hunter2abc', \"hunter2abc\"", "echo '«password»', \"«password»\""],
+    ["under another name", "X=hunter2abc", "X=«password»"],
+    ["in front", "hunter2abc?\n", "«password»?\n"],
+    ["but not inside of something longer", "hunter2abcd hunter2abc_ 9hunter2abc", undefined],
+  ])("is found again where it stands alone %s", (_, text, after = text) => {
+    expect(shown(`${text}\npassword=hunter2abc\n${text}`)).toBe(`${after}\npassword=«password»\n${after}`);
+  });
+
+  it.each(["postgres13", "correcthorse", "Tr0ub4d", "20261116", "changeme1"])(
+    "is not looked for elsewhere where it may be a word or a number: %s",
+    (value) => {
+      const after = shown(`password=${value}\nimage ${value}, ${value}`);
+      expect(after).toMatch(new RegExp(`image ${value}, ${value}$`));
+    },
+  );
 });

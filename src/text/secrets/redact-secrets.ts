@@ -24,7 +24,8 @@ import { BASE64, DIGITS, DOTTED } from "./token-formats.ts";
  * is none. One pass walks the text (`findSecrets`): a run of token characters may be a vendor's token (`match-token.ts`
  * by the tables of `token-formats.ts`), a separator may assign a value to a secret-looking name (`assignment.ts`), and
  * headers, command lines, URLs and password files have forms of their own (`known-places.ts`). What decides whether a
- * value is a secret or a word, a path or a placeholder is in `secret-value.ts`.
+ * value is a secret or a word, a path or a placeholder is in `secret-value.ts`. A value that was found once is looked for
+ * in the rest of the text.
  */
 export function redactSecrets(text: string, options: RedactOptions = NO_OPTIONS): string {
   return redactSecretsWithReport(text, options).text;
@@ -55,12 +56,17 @@ export function redactSecretsWithReport(text: string, options: RedactOptions = N
   checkOptions(options);
   const { key = "", extraRules = [] } = options;
   const counts = new Map<string, number>();
+  const known = new Map<string, string>();
   const hide = (before: string, spans: readonly SecretSpan[]): string => {
     const pieces: string[] = [];
     let copiedUntil = 0;
     for (const span of spans) {
-      pieces.push(before.slice(copiedUntil, span.startIndex));
-      pieces.push(placeholderFor({ secret: sliceSpan(before, span), type: span.type, key }));
+      const secret = sliceSpan(before, span);
+      if (DISTINCT.test(secret)) known.set(secret, span.type);
+      pieces.push(
+        before.slice(copiedUntil, span.startIndex),
+        placeholderFor({ secret, type: span.type, key }),
+      );
       counts.set(span.type, (counts.get(span.type) ?? 0) + 1);
       copiedUntil = span.endIndex;
     }
@@ -74,11 +80,27 @@ export function redactSecretsWithReport(text: string, options: RedactOptions = N
     const spans = findSecrets(redacted);
     if (spans.length === 0) break;
     redacted = hide(redacted, spans);
+    if (known.size > 0) redacted = hide(redacted, findAgain(redacted, known));
   }
   return { text: redacted, found: Array.from(counts, ([type, count]) => ({ type, count })) };
 }
 
 const MAX_PASSES = 8;
+
+/** Secrets that were recognised by what stands before them, where they stand alone. */
+function findAgain(text: string, known: ReadonlyMap<string, string>): readonly SecretSpan[] {
+  const spans: SecretSpan[] = [];
+  for (const { 0: run, index } of text.matchAll(WHOLE_RUNS)) {
+    const type = known.get(run);
+    if (type !== undefined) spans.push({ startIndex: index, endIndex: index + run.length, type });
+  }
+  return spans;
+}
+
+const WHOLE_RUNS = /[\w!$%&+@^-]+(?:\.[\w!$%&+@^-]+)*/g;
+
+/** No word with a number behind it, which may stand for something else elsewhere. */
+const DISTINCT = /^(?=\D*\d)(?![A-Za-z]*[\d.]*$)[\w!$%&+.@^-]{8,200}$/;
 
 /** What the options of `redactSecrets` may be. */
 export const REDACT_SHAPE: Shape<RedactOptions> = {
