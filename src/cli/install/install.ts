@@ -137,7 +137,7 @@ export async function uninstall(
   say(
     "",
     `${program.title} runs without Carryover from its next session on. What was kept stays: carryover purge.`,
-    `An open session still calls it, and says each time that it is gone: start it anew${program.name === "claude-code" ? ", or /reload-plugins there" : ""}.`,
+    `An open session may go on calling it in vain, and say so each time: start it anew${program.name === "claude-code" ? ", or /reload-plugins there" : ""}.`,
   );
 }
 
