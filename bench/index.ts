@@ -5,6 +5,7 @@ import { benchHooks } from "./hooks.bench.ts";
 import { benchHostile } from "./hostile.bench.ts";
 import { benchJsonl } from "./jsonl.bench.ts";
 import { benchLangChain } from "./langchain.bench.ts";
+import { benchLargeSession } from "./large.bench.ts";
 import { benchRecall } from "./recall.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
 import { benchScale } from "./scale.bench.ts";
@@ -23,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   session: benchSession,
   state: benchState,
   jsonl: benchJsonl,
+  large: benchLargeSession,
   scale: benchScale,
   hostile: benchHostile,
   hooks: benchHooks,

@@ -300,7 +300,7 @@ const ROWS: readonly Row[] = [
     call: (o) => formats.readTranscript(new Uint8Array(), o),
     good: { keep: "live" },
     typo: ["kep", "keep"],
-    wrong: [{ keep: "some" }, 'keep is "some"; give "all" or "live"'],
+    wrong: [{ keep: "some" }, 'keep is "some"; give "all" or "live" or "window"'],
   },
   {
     name: "readJsonLines",

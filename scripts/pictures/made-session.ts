@@ -18,7 +18,7 @@ export async function madeSession(): Promise<InspectedSession> {
         .map((line) => `${JSON.stringify(line)}\n`)
         .join(""),
     );
-    const input = await readInput(file, "live");
+    const input = await readInput(file, "window");
     return createInspectedSession(
       {
         name: "session.jsonl",

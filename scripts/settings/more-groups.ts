@@ -391,7 +391,7 @@ export const MORE_GROUPS: readonly Group[] = [
     inherits: [{ file: "src/formats/lines/read-json-lines.ts", interface: "ReadJsonLinesOptions" }],
     from: "decision 0016",
     when: "files are huge, or broken lines have to be seen",
-    notes: { keep: { default: "all" }, onProblem: { default: "none" } },
+    notes: { keep: { default: "all" }, onLine: { default: "none" }, onProblem: { default: "none" } },
   },
   {
     title:

@@ -78,7 +78,7 @@ async function runCompact(named: string, flags: CompactFlags): Promise<void> {
   checkOutputFlags(path, flags, isDryRun);
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
   const version = flags.write ? await fileVersionOf(path) : undefined;
-  const { file } = await openSession(path);
+  const { file } = await openSession(path, { keep: isDryRun ? "window" : "all" });
   const plan = planFileCompaction(file, {
     windowTokens: flags.window,
     keepTokens: flags.keep,

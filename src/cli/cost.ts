@@ -83,7 +83,7 @@ async function runCost(named: string | undefined, flags: CostFlags): Promise<voi
   const path = named === undefined ? undefined : await sessionPath(named);
   if (path !== undefined && path !== "-" && (await isFolder(path)))
     return printFolder(path, { flags, prices });
-  const { file, found } = await openSession(path);
+  const { file, found } = await openSession(path, { keep: "window" });
   const cost = explainCost(readRequests(file), prices && { prices });
   const subAgents = await subAgentCosts(file.name, prices);
   if (cost.totals.requests === 0)
@@ -136,7 +136,7 @@ async function fileCost(path: string, prices: readonly ModelPrice[] | undefined)
     return {
       status: "read",
       path,
-      cost: explainCost(readRequests(await readInput(path)), prices && { prices }),
+      cost: explainCost(readRequests(await readInput(path, "window")), prices && { prices }),
     };
   } catch (error) {
     return { status: "skipped", path, reason: errorMessage(error) };

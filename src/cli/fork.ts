@@ -69,7 +69,7 @@ async function runFork(named: string, flags: ForkFlags): Promise<void> {
   const form = requestedForm(flags);
   const path = await sessionPath(named);
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
-  const { file: session } = await openSession(path);
+  const { file: session } = await openSession(path, { keep: form === "messages" ? "all" : "window" });
   const options = {
     budgetChars: flags.budget,
     profile: flags.profile,

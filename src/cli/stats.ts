@@ -92,7 +92,7 @@ type FileStats =
 /** Measures one file; never throws. */
 async function fileStats(path: string): Promise<FileStats> {
   try {
-    const { format, transcript } = await readInput(path, "live");
+    const { format, transcript } = await readInput(path, "window");
     const profile = profileSession(transcript, { top: LARGEST_PER_FILE });
     return { status: "read", path, format, ...profile };
   } catch (error) {

@@ -13,17 +13,18 @@ import {
   type RecordedChange,
   type RecordedPrompt,
   type RecordedRequest,
+  type RequestRecorder,
 } from "./recorded-request.ts";
 
 /**
  * The requests of a Claude Code session. Each line of an answer repeats its usage, the last one in its final form. Newer
  * versions also record what they sent: `api-request` names its messages by hash, as a change of an earlier request.
  */
-export function claudeCodeRequests(lines: readonly unknown[]): readonly RecordedRequest[] {
+export function claudeCodeRequests(): RequestRecorder {
   const lineage = createLineage();
   const prompts = createPrompts();
   const answers = new Map<string, Answer>();
-  for (const value of lines) {
+  const take = (value: unknown): void => {
     const line = asObject(value);
     prompts.take(line);
     const { message, type, uuid } = line;
@@ -36,32 +37,36 @@ export function claudeCodeRequests(lines: readonly unknown[]): readonly Recorded
         requestId: key,
         change: changeOf(line),
       });
-    if (key === undefined) continue;
+    if (key === undefined) return;
     const known = answers.get(key);
-    answers.set(key, { first: known?.first ?? line, last: line });
-  }
-  return Array.from(answers, ([id, { first, last }]) => {
-    const uuid = asString(first.uuid);
-    const before = uuid === undefined ? undefined : lineage.before(uuid);
-    const prompt = prompts.of(asString(first.requestRef));
-    return {
-      ...readAnswer(id, asObject(last.message)),
-      ...omitUndefined({
-        messageId: asString(asObject(first.message).id) ?? uuid,
-        atMs: prompt?.atMs ?? timeOf(first.timestamp),
-        continues: before?.requestId,
-        prompt: prompt?.prompt,
-      }),
-      thread:
-        first.isSidechain === true
-          ? (asString(first.agentId) ?? lineage.rootOf(uuid ?? "") ?? "agent")
-          : "main",
-      since: before?.changes ?? [],
-    };
-  });
+    const { requestRef, timestamp, isSidechain, agentId } = line;
+    const first = known?.first ?? { uuid, messageId: id, requestRef, timestamp, isSidechain, agentId };
+    answers.set(key, { first, last: { model, usage } });
+  };
+  const requests = (): readonly RecordedRequest[] =>
+    Array.from(answers, ([id, { first, last }]) => {
+      const uuid = asString(first.uuid);
+      const before = uuid === undefined ? undefined : lineage.before(uuid);
+      const prompt = prompts.of(asString(first.requestRef));
+      return {
+        ...readAnswer(id, last),
+        ...omitUndefined({
+          messageId: asString(first.messageId) ?? uuid,
+          atMs: prompt?.atMs ?? timeOf(first.timestamp),
+          continues: before?.requestId,
+          prompt: prompt?.prompt,
+        }),
+        thread:
+          first.isSidechain === true
+            ? (asString(first.agentId) ?? lineage.rootOf(uuid ?? "") ?? "agent")
+            : "main",
+        since: before?.changes ?? [],
+      };
+    });
+  return { take, requests };
 }
 
-/** The first and the newest line of an answer. */
+/** Of an answer what its first line says, and the counts of the newest; not the lines, which hold its texts. */
 interface Answer {
   readonly first: UnknownObject;
   readonly last: UnknownObject;

@@ -9,26 +9,29 @@ import {
   promptTokensOf,
   type RecordedChange,
   type RecordedRequest,
+  type RequestRecorder,
 } from "./recorded-request.ts";
 
 /**
  * Every request of the model that a session's file records, in order: also those of branches that were given up and of
  * sub-agents in the same file, since all of them were paid.
  */
-export function readRequests({ format, wire, transcript }: RecordedSession): readonly RecordedRequest[] {
-  const lines = asArray(wire);
-  switch (format) {
-    case "claude-code":
-      return claudeCodeRequests(lines);
-    case "codex":
-      return codexRequests(lines);
-    case "pi":
-      return piRequests(lines);
-    case "opencode":
-      return openCodeRequests(asArray(asObject(wire).messages));
-    default:
-      return transcriptRequests(transcript);
+export function readRequests(session: RecordedSession): readonly RecordedRequest[] {
+  const { format, wire, transcript, requests } = session;
+  if (requests !== undefined) return requests;
+  const recorder = createRequestRecorder(format);
+  if (recorder !== undefined) {
+    asArray(wire).forEach(recorder.take);
+    return recorder.requests();
   }
+  return format === "opencode"
+    ? openCodeRequests(asArray(asObject(wire).messages))
+    : transcriptRequests(transcript);
+}
+
+/** Records the requests of a file while its lines are read; undefined for a format that is no file of lines with counts of its own. */
+export function createRequestRecorder(format: FormatName): RequestRecorder | undefined {
+  return RECORDERS[format]?.();
 }
 
 /** A session as it was read, with all its lines. */
@@ -36,15 +39,31 @@ export interface RecordedSession {
   readonly format: FormatName;
   readonly wire: unknown;
   readonly transcript: Transcript;
+  /** Set where they were recorded while the lines were read, of which not all were kept. */
+  readonly requests?: readonly RecordedRequest[];
 }
 
 /**
  * Codex counts after each answer, and repeats the count when nothing was asked since: the running total tells. Newer
  * rollouts have a record of each answer, and then the counts only repeat it.
  */
-function codexRequests(lines: readonly unknown[]): readonly RecordedRequest[] {
-  const hasRecords = lines.some((line) => asObject(line).type === "token_usage_record");
+function codexRequests(): RequestRecorder {
+  const [counts, records] = [codexRequestsBy("count"), codexRequestsBy("record")];
+  let hasRecords = false;
+  return {
+    take(line) {
+      hasRecords ||= asObject(line).type === "token_usage_record";
+      counts.take(line);
+      records.take(line);
+    },
+    requests: () => (hasRecords ? records : counts).requests(),
+  };
+}
+
+function codexRequestsBy(what: "count" | "record"): RequestRecorder {
+  const hasRecords = what === "record";
   const requests: RecordedRequest[] = [];
+  let index = -1;
   let model: Partial<ModelRef> = {};
   let instructions: string | undefined;
   let total = "";
@@ -53,7 +72,8 @@ function codexRequests(lines: readonly unknown[]): readonly RecordedRequest[] {
   /** The request before each turn, to go on from when turns are taken back. */
   let turns: (string | undefined)[] = [];
   let continues: string | undefined;
-  for (const [index, line] of lines.entries()) {
+  const take = (line: unknown): void => {
+    index++;
     const { type, payload, timestamp } = asObject(line);
     const read = codexLine(line);
     if (type === "session_meta") {
@@ -74,9 +94,9 @@ function codexRequests(lines: readonly unknown[]): readonly RecordedRequest[] {
       if (role === "user") turns.push(requests.at(-1)?.id);
       if (turns.length > MAX_TURNS) turns = turns.slice(-MAX_TURNS);
     }
-    if (read.type !== "usage" || read.isRecord !== hasRecords) continue;
+    if (read.type !== "usage" || read.isRecord !== hasRecords) return;
     const counted = JSON.stringify(asObject(asObject(payload).info).total_token_usage ?? index);
-    if (!hasRecords && counted === total) continue;
+    if (!hasRecords && counted === total) return;
     total = counted;
     const usage = codexUsage(read.usage);
     const { id, provider = "openai" } = model;
@@ -95,8 +115,8 @@ function codexRequests(lines: readonly unknown[]): readonly RecordedRequest[] {
       }),
     );
     [since, answer, continues] = [[], undefined, undefined];
-  }
-  return requests;
+  };
+  return { take, requests: () => requests };
 }
 
 const MAIN = "main";
@@ -118,11 +138,13 @@ function codexUsage(usage: UnknownObject): Usage {
 }
 
 /** pi's entries are a tree; the oldest files have no ids, and there each goes on from the one before. */
-function piRequests(lines: readonly unknown[]): readonly RecordedRequest[] {
+function piRequests(): RequestRecorder {
   const lineage = createLineage();
   const requests: RecordedRequest[] = [];
   let since: RecordedChange[] = [];
-  for (const [index, line] of lines.entries()) {
+  let index = -1;
+  const take = (line: unknown): void => {
+    index++;
     const { type, id, parentId, timestamp, message } = asObject(line);
     const change = piChange(asString(type) ?? "");
     const answer = asObject(message);
@@ -131,7 +153,7 @@ function piRequests(lines: readonly unknown[]): readonly RecordedRequest[] {
     const requestId = isRequest ? (asString(id) ?? `request-${index + 1}`) : undefined;
     if (typeof id === "string") lineage.add(id, { parent: asString(parentId), requestId, change });
     else if (change !== undefined) since.push(change);
-    if (requestId === undefined) continue;
+    if (requestId === undefined) return;
     const count = (name: string): number => asNumber(usage[name]) ?? 0;
     const outputTokens = count("output");
     const modelId = asString(answer.model);
@@ -158,9 +180,15 @@ function piRequests(lines: readonly unknown[]): readonly RecordedRequest[] {
       }),
     );
     since = [];
-  }
-  return requests;
+  };
+  return { take, requests: () => requests };
 }
+
+const RECORDERS: Readonly<Partial<Record<FormatName, () => RequestRecorder>>> = {
+  "claude-code": claudeCodeRequests,
+  codex: codexRequests,
+  pi: piRequests,
+};
 
 function piChange(type: string): RecordedChange | undefined {
   if (type === "compaction") return { type, detail: "" };

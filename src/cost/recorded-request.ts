@@ -23,6 +23,12 @@ export interface RecordedRequest {
   readonly prompt?: RecordedPrompt;
 }
 
+/** Takes the lines of a session's file in order, keeps none of them, and gives the requests that they record. */
+export interface RequestRecorder {
+  take(line: unknown): void;
+  requests(): readonly RecordedRequest[];
+}
+
 /** A change that makes the next prompt begin differently. */
 export interface RecordedChange {
   readonly type: "compaction" | "message" | "system";

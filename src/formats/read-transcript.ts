@@ -1,11 +1,19 @@
-import { ConfigurationError, nearest, oneOf, readOptions, type Shape, show } from "../text/check.ts";
+import {
+  ConfigurationError,
+  callback,
+  nearest,
+  oneOf,
+  readOptions,
+  type Shape,
+  show,
+} from "../text/check.ts";
 import { asObject, asString } from "../text/json.ts";
 import type { Format } from "../transcript/format.ts";
-import type { Transcript } from "../transcript/message.ts";
+import { type Transcript, withUniqueIds } from "../transcript/message.ts";
 import { type DetectedFormat, detectFormat, type FormatName } from "./detect-format.ts";
-import { claudeCode } from "./files/claude-code/claude-code.ts";
+import { claudeCode, collectClaudeCodeWindow } from "./files/claude-code/claude-code.ts";
 import { collectClaudeCode } from "./files/claude-code/read-lines.ts";
-import { codex } from "./files/codex/codex.ts";
+import { codex, collectCodexWindow } from "./files/codex/codex.ts";
 import { collectCodex } from "./files/codex/read-lines.ts";
 import { geminiCli } from "./files/gemini-cli/gemini-cli.ts";
 import { opencode2 } from "./files/opencode2/opencode2.ts";
@@ -47,44 +55,73 @@ export interface TranscriptFile {
   readonly transcript: Transcript;
   /** Lines that could not be read; those without `records` were skipped. */
   readonly problems: readonly LineProblem[];
+  /** With `keep: "window"`: what was let go. */
+  readonly past?: PastMessages;
+}
+
+/** What was let go of a file while it was read. */
+export interface PastMessages {
+  /** How many messages have only the beginnings of their texts. */
+  readonly count: number;
+  /** True where the conversation goes on from what was let go, as after a rewind: then read it again and keep all. */
+  readonly isRewound: boolean;
 }
 
 /** Options of `readTranscript`. */
 export interface ReadTranscriptOptions {
   /**
    * `all` keeps every line, so that edits can be written back. `live` lets go of lines that are not part of the
-   * conversation as soon as that is known: memory is bounded by the live branch.
+   * conversation as soon as that is known: memory is bounded by the live branch. `window` keeps the lines of the
+   * window: of Claude Code and Codex sessions, what stands before the newest compaction is let go as soon as it is more
+   * than 8 MB, and its messages have only the beginnings of long texts (`cut.method` is `size`). Memory is bounded by the
+   * window.
    * @default all
    */
-  readonly keep?: "all" | "live";
+  readonly keep?: Keep;
+  /** Called with each record of a file of lines, in order, before anything is let go. @default none */
+  readonly onLine?: (line: unknown, format: FormatName) => void;
 }
+
+type Keep = "all" | "live" | "window";
 
 /** Reads a transcript file of any known format from its bytes. Broken lines are skipped and reported; never throws for what it reads. */
 export async function readTranscript(
   source: Uint8Array | AsyncIterable<Uint8Array>,
   options: ReadTranscriptOptions = {},
 ): Promise<TranscriptFile> {
-  const { keep } = readOptions<Required<ReadTranscriptOptions>>(SHAPE, { keep: "all" }, options);
+  const { keep, onLine } = readOptions<Required<ReadTranscriptOptions>>(
+    SHAPE,
+    { keep: "all", onLine: () => {} },
+    options,
+  );
   const problems: LineProblem[] = [];
+  /** Of each of the lines that came together. */
+  let lineChars = 0;
   const lines = createLineReader((problem) => problems.push(problem));
-  const collector = createCollector(keep);
+  const collector = createCollector(keep, onLine);
   const takeLine = ({ value, damaged, lineNumber }: { damaged?: string } & JsonLine): void => {
-    if (damaged === undefined) collector.take(value);
+    if (damaged === undefined) collector.take(value, lineChars);
     // A line of a document over many lines is none either.
     if (damaged === undefined || !collector.isLines()) return;
     const records = salvageRecords(damaged);
-    for (const record of records) collector.take(record);
+    for (const record of records) collector.take(record, lineChars / records.length);
     const index = problems.findLastIndex((problem) => problem.lineNumber === lineNumber);
     const problem = problems[index];
     if (problem && records.length > 0) problems[index] = { ...problem, records: records.length };
   };
   /** Everything, for as long as the file may be one value over many lines. */
   let chunks: Uint8Array[] | undefined = [];
+  let unreadBytes = 0;
   for await (const chunk of chunksOf(source)) {
     chunks?.push(chunk);
-    for (const line of lines.take(chunk)) takeLine(line);
+    const taken = lines.take(chunk);
+    unreadBytes += chunk.length;
+    lineChars = unreadBytes / taken.length;
+    if (taken.length > 0) unreadBytes = 0;
+    for (const line of taken) takeLine(line);
     if (collector.isLines()) chunks = undefined;
   }
+  lineChars = unreadBytes;
   for (const line of lines.end()) takeLine(line);
   const document = chunks === undefined ? undefined : parseDocument(chunks);
   if (document !== undefined) {
@@ -93,10 +130,14 @@ export async function readTranscript(
       return decoded(detected, { form: "document", wire: document.value, problems: [] });
     }
   }
-  return decoded(collector.detected(), { form: "lines", wire: collector.lines(), problems });
+  const file = decoded(collector.detected(), { form: "lines", wire: collector.lines(), problems });
+  const { messages = [], isRewound = false } = collector.past() ?? {};
+  if (messages.length === 0) return file;
+  const transcript = withUniqueIds([...messages, ...file.transcript]);
+  return { ...file, transcript, past: { count: messages.length, isRewound } };
 }
 
-const SHAPE: Shape<ReadTranscriptOptions> = { keep: oneOf("all", "live") };
+const SHAPE: Shape<ReadTranscriptOptions> = { keep: oneOf("all", "live", "window"), onLine: callback };
 
 /** The text of a file: a value in each line, or one value. */
 export function transcriptText({ form, wire }: Pick<TranscriptFile, "form" | "wire">): string {
@@ -121,26 +162,30 @@ async function* chunksOf(source: Uint8Array | AsyncIterable<Uint8Array>): AsyncG
 const SAMPLE_LINES = 50;
 
 /** Collects lines and finds out from the first of them which format they are in. */
-function createCollector(keep: "all" | "live") {
+function createCollector(keep: Keep, onLine: Required<ReadTranscriptOptions>["onLine"]) {
   const sample: unknown[] = [];
   let detected: DetectedFormat = { format: "unknown", reason: "no line could be read" };
   let collected = collectAll();
   return {
-    take(line: unknown): void {
-      collected.take(line);
+    take(line: unknown, chars: number): void {
+      collected.take(line, chars);
+      if (detected.format !== "unknown") onLine(line, detected.format);
       if (detected.format !== "unknown" || sample.length >= SAMPLE_LINES) return;
       sample.push(line);
       // A single line may be a whole document, which is looked at when the file has ended.
       detected = detectFormat({ type: "lines", lines: sample.length === 1 ? [line, undefined] : sample });
-      if (detected.format === "unknown" || keep === "all") return;
+      if (detected.format === "unknown") return;
       const before = collected.lines();
-      collected = (LIVE_COLLECTORS[detected.format] ?? collectAll)();
-      for (const each of before) collected.take(each);
+      for (const each of before) onLine(each, detected.format);
+      if (keep === "all") return;
+      collected = (COLLECTORS[keep][detected.format] ?? collectAll)();
+      for (const each of before) collected.take(each, chars);
     },
     /** True once a line has shown the format. */
     isLines: () => detected.format !== "unknown",
     detected: () => detected,
     lines: () => collected.lines(),
+    past: () => collected.past?.(),
   };
 }
 
@@ -154,11 +199,12 @@ function parseDocument(chunks: readonly Uint8Array[]): { readonly value: unknown
   }
 }
 
-/** How `keep: "live"` collects the lines of the formats in which lines may turn out not to count. */
-const LIVE_COLLECTORS: Partial<Record<FormatName, () => LineCollector>> = {
-  "claude-code": collectClaudeCode,
-  codex: collectCodex,
-  pi: collectPi,
+type Collectors = Partial<Record<FormatName, () => LineCollector>>;
+
+/** How lines are collected in the formats in which some may turn out not to count. */
+const COLLECTORS: Readonly<Record<"live" | "window", Collectors>> = {
+  live: { "claude-code": collectClaudeCode, codex: collectCodex, pi: collectPi },
+  window: { "claude-code": collectClaudeCodeWindow, codex: collectCodexWindow },
 };
 
 /** The format of a name, for a wire that was read from outside: each takes whatever it is given. */

@@ -37,8 +37,8 @@ interface Truncation {
 
 /** What was left out of a text. For `truncate`, kept and omitted characters add up to the original length. */
 export interface Cut {
-  /** The beginning stays, both ends stay, or lines chosen from all of the text. */
-  readonly method: "head" | "head-tail" | "lines";
+  /** The beginning stays, both ends stay, or lines chosen from all of the text; `size`: it was read for its size only. */
+  readonly method: "head" | "head-tail" | "lines" | "size";
   readonly originalChars: number;
   readonly omittedChars: number;
   readonly limitChars: number;
@@ -63,6 +63,11 @@ export function headCut(text: string, end: number): number {
 /** The smallest cut at or right of `start` that splits neither a surrogate pair nor a CRLF. */
 export function tailCut(text: string, start: number): number {
   return splitsPair(text, start) ? start + 1 : start;
+}
+
+/** A real copy: JavaScript engines keep the whole string alive while a slice of it is in use. */
+export function copyOf(text: string): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(text));
 }
 
 function splitsPair(text: string, index: number): boolean {

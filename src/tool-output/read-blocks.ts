@@ -5,7 +5,7 @@ import {
   type RemovedCounts,
   toWellFormed,
 } from "../text/normalize.ts";
-import { headCut } from "../text/truncate.ts";
+import { copyOf, headCut } from "../text/truncate.ts";
 import { isInsideLine, omissionMarker, type TextCut, type ToolOutputStats } from "./cut-text.ts";
 import { addSizes, measureText, NO_SIZE, type TextSize, textSize } from "./limits.ts";
 
@@ -320,8 +320,3 @@ function endLine(text: string): string {
 
 /** Stands where a line is cut inside. */
 const LINE_CUT = "…";
-
-/** A real copy: JavaScript engines keep the whole string alive while a slice of it is in use. */
-function copyOf(text: string): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(text));
-}

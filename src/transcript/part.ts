@@ -37,6 +37,8 @@ export interface TextPart extends PartBase {
 export interface ReasoningPart extends PartBase {
   readonly type: "reasoning";
   readonly text: string;
+  /** Set where only the beginning of a recorded text was kept. */
+  readonly cut?: Cut;
 }
 
 /** A call together with its outcome, so that one can never be kept without the other. */

@@ -1,6 +1,8 @@
 import { constants } from "node:buffer";
 import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
+import { createRequestRecorder } from "../../cost/read-requests.ts";
+import type { RecordedRequest, RequestRecorder } from "../../cost/recorded-request.ts";
 import { isJsonText } from "../../formats/blocks/block-content.ts";
 import { readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
 import type { OpenCodeWire } from "../../formats/wires/opencode/decode-messages.ts";
@@ -26,26 +28,56 @@ export interface InputFile extends Omit<TranscriptFile, "format">, SessionName {
   /** What the file is called in messages. */
   readonly name: string;
   readonly packing: Packing;
+  /** What the session asked its model, where that was recorded while its lines were read. */
+  readonly requests?: readonly RecordedRequest[];
   /** What is broken in it but did not stop the reading. */
   readonly warnings: readonly string[];
 }
 
 /**
  * Reads a transcript from a file, or from standard input for `-`, packed or not. Throws a `CliError` that says what is
- * wrong, and where. `live` keeps in memory only what the conversation needs.
+ * wrong, and where. `window` keeps of a large file only what the conversation goes on with in memory, and sizes of the rest.
  */
-export async function readInput(path: string, keep: "all" | "live" = "all"): Promise<InputFile> {
+export async function readInput(path: string, keep: "all" | "window" = "all"): Promise<InputFile> {
   const name = path === "-" ? "Standard input" : path;
   try {
     if (path === "-") return await readBytes(await standardInput(), name);
     const packing = await packingOfFile(path);
-    const file = await readTranscript(inUtf8(unpack(createReadStream(path), packing)), { keep });
+    const isLarge = (await stat(path)).size > (packing === "plain" ? MAX_WHOLE_BYTES : MAX_PACKED_BYTES);
+    const chunks = inUtf8(unpack(createReadStream(path, { highWaterMark: CHUNK_BYTES }), packing));
+    const source = { name, packing, bytes: async () => unpackedBytes(await readFile(path)) };
     // Awaited here, so that what is thrown is explained below.
-    return await toInput(file, { name, packing, bytes: async () => unpackedBytes(await readFile(path)) });
+    if (keep === "all" || !isLarge) return await toInput(await readTranscript(chunks), source);
+    return (await readWindow(chunks, source)) ?? (await readInput(path));
   } catch (error) {
     throw error instanceof CliError ? error : cannotRead(name, error as NodeJS.ErrnoException);
   }
 }
+
+/** A large file in the memory of its window; undefined where its conversation goes on from what was let go. */
+async function readWindow(chunks: AsyncIterable<Uint8Array>, source: Source): Promise<InputFile | undefined> {
+  const names = createNameReader();
+  let recorder: RequestRecorder | undefined;
+  const file = await readTranscript(chunks, {
+    keep: "window",
+    onLine(line, format) {
+      names.take(line);
+      recorder ??= createRequestRecorder(format);
+      recorder?.take(line);
+    },
+  });
+  if (file.past?.isRewound) return undefined;
+  const input = await toInput(file, source);
+  return file.form === "document"
+    ? input
+    : { ...input, ...names.name(), ...omitUndefined({ requests: recorder?.requests() }) };
+}
+
+/** Most lines come whole in one chunk of this size. */
+const CHUNK_BYTES = 1024 * 1024;
+/** A file that is no longer is read whole, whoever asks: all of it can be shown then. */
+const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
+const MAX_PACKED_BYTES = 8 * 1024 * 1024;
 
 /** Reads a transcript that is already in memory. */
 export async function readBytes(packed: Uint8Array, name: string): Promise<InputFile> {
@@ -65,7 +97,7 @@ interface Source {
 }
 
 async function toInput(file: TranscriptFile, { name, packing, bytes }: Source): Promise<InputFile> {
-  const { format } = file;
+  const { format, past } = file;
   if (format === "unknown") throw explainUnreadable(await bytes(), { name, reason: file.reason });
   return {
     ...file,
@@ -79,6 +111,9 @@ async function toInput(file: TranscriptFile, { name, packing, bytes }: Source): 
           `line ${lineNumber} is ${problem}: ${text}${records === 0 ? "" : `; ${plural(records, "record")} in it could be read`}`,
       ),
       ...(format === "opencode" ? brokenMessages(file.wire as OpenCodeWire) : []),
+      ...(past === undefined
+        ? []
+        : [`of ${plural(past.count, "message")} before the newest compaction only the beginnings are kept`]),
     ],
   };
 }
@@ -145,22 +180,29 @@ interface SessionName {
 
 /** Finds the id and the title of a session in the wire of any format. */
 function sessionNameOf(wire: unknown): SessionName {
-  const values = Array.isArray(wire) ? wire : [wire];
-  let sessionId: string | undefined;
-  const titles: { readonly title: string; readonly leafUuid: string | undefined }[] = [];
-  for (const value of values) {
-    const line = asObject(value);
-    sessionId ??= idOf(line);
-    const title = titleOf(line);
-    if (title !== undefined) titles.push({ title, leafUuid: asString(line.leafUuid) });
-  }
-  const title = titles.findLast(({ leafUuid }) => leafUuid === undefined || hasLine(values, leafUuid))?.title;
-  return omitUndefined({ sessionId, title });
+  const reader = createNameReader();
+  for (const value of Array.isArray(wire) ? wire : [wire]) reader.take(value);
+  return reader.name();
 }
 
-/** Claude Code writes titles of other sessions into a file too; each names the last line of its own. */
-function hasLine(values: readonly unknown[], uuid: string): boolean {
-  return values.some((value) => asObject(value).uuid === uuid);
+function createNameReader() {
+  let sessionId: string | undefined;
+  const titles: { readonly title: string; readonly leafUuid: string | undefined }[] = [];
+  const uuids = new Set<unknown>();
+  return {
+    take(value: unknown): void {
+      const line = asObject(value);
+      sessionId ??= idOf(line);
+      uuids.add(line.uuid);
+      const title = titleOf(line);
+      if (title !== undefined) titles.push({ title, leafUuid: asString(line.leafUuid) });
+    },
+    name(): SessionName {
+      // Claude Code writes titles of other sessions into a file too; each names the last line of its own.
+      const own = titles.findLast(({ leafUuid }) => leafUuid === undefined || uuids.has(leafUuid));
+      return omitUndefined({ sessionId, title: own?.title });
+    },
+  };
 }
 
 /** The title and id of a session for display, or else the fallback. */

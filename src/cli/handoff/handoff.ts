@@ -2,11 +2,12 @@ import { existsSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
+import { conversationOf } from "../../handoff/conversation.ts";
 import type { HandoffOptions } from "../../handoff/handoff.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
-import { openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
+import { type OpenedSession, openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
 import { CliError, parseFolder, parseTokenBudget } from "../terminal/cli-error.ts";
 import { formatNumber, printJson, terminalText, wrapped } from "../terminal/output.ts";
 import {
@@ -84,7 +85,7 @@ async function runHandoff(named: string | undefined, asked: AskedHandoff): Promi
   if (flags.dryRun && flags.go)
     throw new CliError("--dry-run and --go exclude each other", ["Leave one of them out."]);
   const { env } = process;
-  const { file: session, isExample } = await openSession(named, { env });
+  const { file: session, isExample } = await openForHandoff(named, flags);
   if (isExample)
     throw new CliError("There is no session of OpenCode, Claude Code, Codex or pi on this machine");
   const { transcript } = session;
@@ -110,6 +111,18 @@ async function runHandoff(named: string | undefined, asked: AskedHandoff): Promi
     printJson({ source: session.name, problems: session.warnings, ...deliveryReport(delivered) });
   else process.stdout.write(`${wrapped(describe(delivered), process.stdout)}\n`);
   if (flags.go) await start(delivered);
+}
+
+/** A large session in the memory of its window, where nothing that is handed over was let go with the rest. */
+async function openForHandoff(named: string | undefined, { whole }: HandoffFlags): Promise<OpenedSession> {
+  const { env } = process;
+  if (whole) return openSession(named, { env });
+  const opened = await openSession(named, { env, keep: "window" });
+  const { past, transcript, format } = opened.file;
+  if (past === undefined) return opened;
+  // Where nobody else can read a summary, what stood before it is handed over.
+  const { unreadable } = conversationOf(transcript, { format, keep: "window" });
+  return unreadable === 0 ? opened : openSession(named, { env });
 }
 
 function tokensOf(transcript: Transcript): number {

@@ -123,9 +123,7 @@ async function printProfile(path: string | undefined, flags: InspectFlags): Prom
   const { json, top } = flags;
   const progress = createProgressLine();
   try {
-    // The page shows what the session cost, for which all its lines are needed.
-    const hasPage = flags.html !== undefined || isServed(flags);
-    const { file, found } = await openSession(path, hasPage ? {} : { keep: "live" });
+    const { file, found } = await openSession(path, { keep: "window" });
     progress.show(`measuring ${file.transcript.length} messages`);
     const profile = profileSession(file.transcript, { top });
     progress.end();

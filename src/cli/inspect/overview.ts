@@ -25,7 +25,7 @@ import { profileSession, type SessionProfile } from "./profile-session.ts";
 export async function printOverview(windowTokens: number | undefined): Promise<FoundSession> {
   const progress = createProgressLine();
   progress.show("reading the newest session");
-  const found = await findNewestSession(process.env, "all").finally(() => progress.end());
+  const found = await findNewestSession(process.env).finally(() => progress.end());
   const { columns = MAX_COLUMNS } = process.stdout;
   const lines = overviewLines(found, { colors: colorsFor(process.stdout), columns, windowTokens });
   process.stdout.write(`${lines.join("\n")}\n`);

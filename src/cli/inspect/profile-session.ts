@@ -1,4 +1,4 @@
-import { countMedia, partTexts } from "../../inspector/view/recorded-rows.ts";
+import { charsOfText, countMedia, partTexts } from "../../inspector/view/recorded-rows.ts";
 import type { TextKind } from "../../inspector/view/types.ts";
 import { measureWindow } from "../../session/measure-window.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
@@ -28,7 +28,7 @@ export function profileSession(transcript: Transcript, { top }: ProfileOptions):
   });
   const { source, outsideTokens, ...size } = measureWindow(transcript);
   return {
-    ...sizeOf(transcript, whole),
+    ...sizeOf(transcript, withUnread(transcript, whole)),
     compactions: transcript.filter((message) => message.summary && message.error === undefined).length,
     ...(model && { model: model.id }),
     window: { ...sizeOf(window, size), source, ...(outsideTokens !== undefined && { outsideTokens }) },
@@ -142,6 +142,17 @@ function sizeOf(
   };
 }
 
+/** The estimate with what was not kept of a large file: as many tokens a character as in what was. */
+function withUnread(transcript: Transcript, { tokens, low, high }: ContextEstimate) {
+  const texts = transcript.flatMap((message) =>
+    message.parts.flatMap((part) => partTexts(message, part, "shown")),
+  );
+  const keptChars = sumOf(texts, ({ text }) => text.length);
+  const share = keptChars === 0 ? 1 : sumOf(texts, charsOfText) / keptChars;
+  const scaled = (count: number): number => Math.round(count * share);
+  return { tokens: scaled(tokens), low: scaled(low), high: scaled(high) };
+}
+
 /** The characters of everything that takes room, reasoning included. */
 function charsIn(window: Transcript): number {
   let chars = 0;
@@ -149,7 +160,7 @@ function charsIn(window: Transcript): number {
     if (!isVisibleToModel(message)) continue;
     for (const part of message.parts)
       if (part.agentVisible !== false)
-        for (const { text } of partTexts(message, part, "shown")) chars += text.length;
+        for (const text of partTexts(message, part, "shown")) chars += charsOfText(text);
   }
   return chars;
 }

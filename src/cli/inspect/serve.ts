@@ -127,7 +127,7 @@ const HOOK_AGENTS: readonly string[] = ["Claude Code", "Codex"];
 /** Follows a session in a file, beside what the plugin has written of it. */
 async function serveFile(path: string, flags: InspectFlags): Promise<void> {
   const { env } = process;
-  const { format, sessionId = basename(path, ".jsonl") } = await readInput(path, "live");
+  const { format, sessionId = basename(path, ".jsonl") } = await readInput(path, "window");
   const { store } = (await readHookOptions(env)).options;
   const place = flags.store ?? store ?? pluginFolders({ store: undefined, env }).root;
   await withStores(place, ({ stores }) =>
@@ -146,7 +146,7 @@ async function serveFile(path: string, flags: InspectFlags): Promise<void> {
 
 async function readStored(path: string): Promise<StoredFile | undefined> {
   if (!existsSync(path)) return undefined;
-  const { title, transcript, wire } = await readInput(path, "live");
+  const { title, transcript, wire } = await readInput(path, "window");
   return { info: { title, directory: workingDirectoryOf(wire) }, transcript };
 }
 

@@ -27,7 +27,7 @@ export interface FoundSession {
 /** The newest session of OpenCode, Claude Code, Codex or pi on this machine; where there is none, an example. */
 export async function findNewestSession(
   env: NodeJS.ProcessEnv,
-  keep: "all" | "live" = "live",
+  keep: "all" | "window" = "window",
 ): Promise<FoundSession> {
   const skipped: string[] = [];
   let empty: FoundSession | undefined;

@@ -26,8 +26,8 @@ export async function openSession(
 
 export interface OpenSessionOptions {
   readonly env?: NodeJS.ProcessEnv;
-  /** `live` keeps in memory only what the conversation needs. */
-  readonly keep?: "all" | "live";
+  /** `window` keeps in memory only what the conversation goes on with, and sizes of the rest. */
+  readonly keep?: "all" | "window";
 }
 
 /** A session; how it was found, where it is the newest one. */

@@ -1,5 +1,9 @@
+import { findCompletedCompaction } from "../../stages/boundary.ts";
+import { isObject, safeJson } from "../../text/json.ts";
+import { type Cut, copyOf, headCut } from "../../text/truncate.ts";
+import { outcomeText } from "../../transcript/content.ts";
 import { createIdDeduplicator, type Message, type Transcript } from "../../transcript/message.ts";
-import type { CallId, Part } from "../../transcript/part.ts";
+import { type CallId, type Part, withText } from "../../transcript/part.ts";
 import { createMarkingNamer, createOpenCalls } from "../blocks/message-head.ts";
 import type {
   CallPiece,
@@ -10,6 +14,7 @@ import type {
   ResultPiece,
 } from "./line-format.ts";
 import { readNote, withPartNote } from "./line-note.ts";
+import type { LineCollector } from "./read-json-lines.ts";
 
 /** A transcript, and where each piece of its lines went. */
 export interface DecodedLines {
@@ -73,12 +78,17 @@ export function decodeLines<Wire>(format: LineFormat<Wire>, lines: readonly unkn
       (draft): Message => ({ id: nameId(draft.key), ...draft.head, parts: draft.parts }),
     ),
     readings,
-    messageIndexes: readings.map((ofLine) =>
-      ofLine.map((each) => (isResultsOnly(each, callOf) ? -1 : (draftByKey.get(each.key)?.index ?? -1))),
-    ),
-    origins: readings.map((ofLine) =>
-      ofLine.map(({ pieces }) => pieces.map((piece) => placeOf.get(piece) ?? NOWHERE)),
-    ),
+    // Who only reads does not ask for these.
+    get messageIndexes() {
+      return readings.map((ofLine) =>
+        ofLine.map((each) => (isResultsOnly(each, callOf) ? -1 : (draftByKey.get(each.key)?.index ?? -1))),
+      );
+    },
+    get origins() {
+      return readings.map((ofLine) =>
+        ofLine.map(({ pieces }) => pieces.map((piece) => placeOf.get(piece) ?? NOWHERE)),
+      );
+    },
   };
 }
 
@@ -149,3 +159,149 @@ function orphan({ callId, tool, outcome, cut }: ResultPiece): Part {
 function* eachReading(readings: readonly (readonly LineReading[])[]): Generator<LineReading> {
   for (const ofLine of readings) yield* ofLine;
 }
+
+/**
+ * Keeps the lines of the window, so that a file of any size is read in the memory of its window. Of what stands before
+ * the newest compaction, messages stay with the beginnings of their texts: parts that were longer have a cut with the
+ * method `size`.
+ */
+export function collectWindow<Wire>(
+  format: WindowFormat<Wire>,
+  roomChars: number = ROOM_CHARS,
+): LineCollector {
+  const past: Message[] = [];
+  const goneIds = new Set<string>();
+  let lines: unknown[] = [];
+  let chars: number[] = [];
+  let heldChars = 0;
+  let limitChars = roomChars;
+  let isRewound = false;
+
+  /** True where the conversation goes on from a line that was let go. */
+  const goesBack = (): boolean => {
+    const follows = lines.map((line) => goneIds.has(format.linkOf(line).parent ?? ""));
+    if (!follows.includes(true)) return false;
+    const isLive = format.liveLines(lines);
+    return follows.some((is, index) => is && isLive[index]);
+  };
+  const letGo = (): void => {
+    isRewound ||= goesBack();
+    const { messages, count } = beforeWindow(format, lines);
+    past.push(...messages.map(withSizes));
+    const gone = lines.slice(0, count);
+    for (const line of gone) {
+      const { id } = format.linkOf(line);
+      if (id !== undefined) goneIds.add(id);
+    }
+    const heads = format.headsOf(gone);
+    lines = [...heads, ...lines.slice(count)];
+    chars = [...heads.map(() => 0), ...chars.slice(count)];
+    heldChars = chars.reduce((sum, each) => sum + each, 0);
+    limitChars = Math.max(roomChars, 2 * heldChars);
+  };
+  return {
+    take(line, lineChars) {
+      const kept = format.slim(line);
+      if (kept === undefined) return;
+      lines.push(kept);
+      chars.push(lineChars);
+      heldChars += lineChars;
+      if (heldChars >= limitChars) letGo();
+    },
+    lines: () => lines,
+    past: () => ({ messages: past, isRewound: isRewound || goesBack() }),
+  };
+}
+
+/** What must be known of a format to let go of what stands before a window. */
+export interface WindowFormat<Wire> extends LineFormat<Wire> {
+  /** The line without what the conversation does not need; undefined when nothing is left. */
+  slim(line: unknown): unknown;
+  /** The name of a line, and of the one that it follows; a compaction follows none. */
+  linkOf(line: unknown): { readonly id?: string | undefined; readonly parent?: string | undefined };
+  /** For each line whether it is part of the conversation. */
+  liveLines(lines: readonly unknown[]): readonly boolean[];
+  /** Those of some lines that say something of all that follow. */
+  headsOf(lines: readonly unknown[]): readonly unknown[];
+}
+
+/** So much is read before it is looked at again where the window begins. */
+const ROOM_CHARS = 8 * 1024 * 1024;
+
+/** The messages before the window, and how many lines stand before its first. */
+function beforeWindow<Wire>(
+  format: LineFormat<Wire>,
+  lines: readonly unknown[],
+): { readonly messages: Transcript; readonly count: number } {
+  const opened = format.open(lines as Wire);
+  const { transcript, messageIndexes, origins } = decodeLines(format, opened);
+  const compaction = findCompletedCompaction(transcript);
+  if (compaction === undefined) return { messages: [], count: 0 };
+  const { markerIndex, tailStartIndex } = compaction;
+  const first = tailStartIndex === -1 ? markerIndex : tailStartIndex;
+  const end = opened.findIndex(
+    (_, line) =>
+      messageIndexes[line]?.some((message) => message >= first) ||
+      origins[line]?.some((pieces) => pieces.some(({ messageIndex }) => messageIndex >= first)),
+  );
+  let openedLines = 0;
+  const count = lines.findIndex((line) => {
+    openedLines += opened.length === lines.length ? 1 : format.open([line] as Wire).length;
+    return openedLines > end;
+  });
+  return { messages: transcript.slice(0, first), count: Math.max(0, count) };
+}
+
+/** The message with the beginnings of its texts, and how long these were. */
+function withSizes(message: Message): Message {
+  return { ...message, parts: message.parts.map(partWithSize) };
+}
+
+function partWithSize(part: Part): Part {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text.length <= MAX_CHARS
+        ? part
+        : { ...part, text: beginning(part.text), cut: sizeOf(part.text) };
+    case "tool": {
+      const { outcome, input } = part;
+      const output = outcomeText(outcome);
+      const json = input === undefined ? "" : safeJson(input);
+      return {
+        ...part,
+        ...(output.length > MAX_CHARS && {
+          outcome: withText(outcome, beginning(output)),
+          cut: sizeOf(output),
+        }),
+        ...(json.length > MAX_CHARS && {
+          input: shortened(input),
+          inputCut: { ...sizeOf(json), preview: beginning(json) },
+        }),
+      };
+    }
+    default:
+      return part;
+  }
+}
+
+const KEPT_CHARS = 80;
+const MAX_CHARS = 2 * KEPT_CHARS;
+
+function beginning(text: string): string {
+  return copyOf(text.slice(0, headCut(text, KEPT_CHARS)));
+}
+
+function sizeOf({ length: originalChars }: string): Cut {
+  const omittedChars = originalChars - KEPT_CHARS;
+  return { method: "size", originalChars, omittedChars, limitChars: KEPT_CHARS };
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value === "string") return value.length > KEPT_CHARS ? beginning(value) : value;
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(shortened);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortened(each)]));
+}
+
+const MAX_ITEMS = 20;

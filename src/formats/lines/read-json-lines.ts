@@ -1,4 +1,5 @@
 import { callback, readOptions, type Shape } from "../../text/check.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import { isJsonText } from "../blocks/block-content.ts";
 
 /** One parsed line of a file. */
@@ -151,8 +152,11 @@ const BLANKS: readonly number[] = [0x20, 0x09, 0x0d, 0xef, 0xbb, 0xbf];
 
 /** Takes the lines of a file as they come and keeps those of the conversation. */
 export interface LineCollector {
-  take(line: unknown): void;
+  /** `chars`: about how long the line is in the file. */
+  take(line: unknown, chars: number): void;
   lines(): readonly unknown[];
+  /** What it let go before these lines; `isRewound`: the conversation goes on from there all the same. */
+  past?(): { readonly messages: Transcript; readonly isRewound: boolean };
 }
 
 /** Keeps every line, or every one that is wanted. */

@@ -4,7 +4,7 @@ import { filePlaceholder, handleOf } from "../../transcript/content.ts";
 import { type Message, type MessageId, shownOutcome, type Transcript } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
 import type { PolicyRun } from "./policies.ts";
-import { inputText, partTexts, type TextsAs } from "./recorded-rows.ts";
+import { charsOfText, inputText, partTexts, type TextsAs } from "./recorded-rows.ts";
 import type { ItemPlace, ItemText, SearchMatch, TextRange } from "./types.ts";
 
 /** The text of one item before and after a policy; undefined when there is no such item. */
@@ -18,7 +18,15 @@ export function itemTextOf({ source, left }: PolicyRun, place: ItemPlace): ItemT
   const leftPart = rest?.parts[place.partIndex];
   const isSent = rest !== undefined && leftPart !== undefined && leftPart.agentVisible !== false;
   const shown = isSent ? (textOf(rest, leftPart, { place, as: "shown" }) ?? "") : "";
-  return { before, after: shown, ...textCuts(before, shown) };
+  const cuts = textCuts(before, shown);
+  const text = partTexts(message, part, "recorded").find(({ side }) => side === place.side);
+  const moreChars = text === undefined ? 0 : charsOfText(text) - text.text.length;
+  // Behind the text, so that the cuts in it stay where they are.
+  return { before: moreChars > 0 ? `${before}${notRead(moreChars)}` : before, after: shown, ...cuts };
+}
+
+function notRead(chars: number): string {
+  return `\n… ${chars.toLocaleString("en-US")} more characters are in the file only: they stand before its newest compaction.`;
 }
 
 function find(transcript: Transcript, id: MessageId): Message | undefined {

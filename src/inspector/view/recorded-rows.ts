@@ -8,6 +8,7 @@ import {
 } from "../../stages/tiers.ts";
 import { safeJson } from "../../text/json.ts";
 import { estimateTokens, type TokenFamily } from "../../text/tokens/estimate-tokens.ts";
+import type { Cut } from "../../text/truncate.ts";
 import { handleOf, isCleared, outcomeText } from "../../transcript/content.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, shownOutcome, type Transcript } from "../../transcript/message.ts";
@@ -72,11 +73,13 @@ interface Measured {
 
 function itemsOf(message: Message, partIndex: number, { part, tokensOf }: Measured): readonly ItemRow[] {
   const items: ItemRow[] = [];
-  for (const { text, kind, side, tool, failed, access } of partTexts(message, part, "recorded")) {
+  for (const each of partTexts(message, part, "recorded")) {
+    const { text, kind, side, tool, failed, access } = each;
     if (text === "") continue;
     const path = access?.path;
+    const [chars, tokens] = [charsOfText(each), Math.round(tokensOf(text) * shareRead(each))];
     items.push({
-      ...wholeItem(message, partIndex, { kind, side, chars: text.length, tokens: tokensOf(text) }),
+      ...wholeItem(message, partIndex, { kind, side, chars, tokens }),
       ...(tool !== undefined && { tool }),
       ...(failed && { failed }),
       ...(path !== undefined && { path }),
@@ -173,6 +176,22 @@ interface PartText {
   readonly failed?: true;
   /** What a call did to which file, where that can be told. */
   readonly access?: FileAccess;
+  /** Set where only the beginning of the text was kept when the file was read. */
+  readonly wholeChars?: number;
+}
+
+/** How long a text is in the file. */
+export function charsOfText({ text, wholeChars = text.length }: PartText): number {
+  return wholeChars;
+}
+
+/** How many times as long a text is in the file as what was kept of it. */
+export function shareRead(text: PartText): number {
+  return text.text === "" ? 1 : charsOfText(text) / text.text.length;
+}
+
+function wholeChars(cut: Cut | undefined): { readonly wholeChars?: number } {
+  return cut?.method === "size" ? { wholeChars: cut.originalChars } : {};
 }
 
 /** `recorded`: everything that was written down. `shown`: cleared outputs as their placeholder, cut inputs as they read. */
@@ -184,16 +203,29 @@ export function partTexts(message: Message, part: Part, as: TextsAs): readonly P
     case "text":
       return part.ignored && as === "shown"
         ? []
-        : [{ kind: messageKind(message), side: "text", text: part.text }];
+        : [{ kind: messageKind(message), side: "text", text: part.text, ...wholeChars(part.cut) }];
     case "reasoning":
-      return [{ kind: "reasoning", side: "text", text: part.text }];
+      return [{ kind: "reasoning", side: "text", text: part.text, ...wholeChars(part.cut) }];
     case "tool": {
       const access = fileAccess(part);
       const about = { tool: part.tool, ...(access && { access }) };
       const failed = part.outcome.status === "failed" ? { failed: true as const } : {};
       return [
-        { kind: "tool input", side: "input", text: inputText(part, as), ...about },
-        { kind: "tool output", side: "output", text: outputText(part, as), ...about, ...failed },
+        {
+          kind: "tool input",
+          side: "input",
+          text: inputText(part, as),
+          ...about,
+          ...wholeChars(part.inputCut),
+        },
+        {
+          kind: "tool output",
+          side: "output",
+          text: outputText(part, as),
+          ...about,
+          ...failed,
+          ...wholeChars(part.cut),
+        },
       ];
     }
     case "file":

@@ -8,7 +8,7 @@ import type { Part } from "../../../src/transcript/part.ts";
 /** The recorded session of the examples. */
 export async function exampleSession(): Promise<InspectedSession> {
   const path = "examples/sessions/opencode-session.json";
-  const { title, format, sessionId, transcript, wire } = await readInput(path, "live");
+  const { title, format, sessionId, transcript, wire } = await readInput(path, "window");
   const workingDirectory = workingDirectoryOf(wire);
   const read = { name: "opencode-session.json", format, transcript, problems: [] };
   return createInspectedSession(

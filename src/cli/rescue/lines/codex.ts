@@ -36,7 +36,7 @@ export function codexLines(keep: Keep): SessionLines {
   let error: NotedError | undefined;
 
   const keepLine = (line: UnknownObject, lineNumber: number): void => {
-    collected.take(line);
+    collected.take(line, 0);
     numbers.set(line, lineNumber);
   };
 

@@ -3,9 +3,11 @@ import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
+import { collectWindow } from "../../lines/decode-lines.ts";
 import {
   type CreateContext,
   dateOf,
+  type LineFormat,
   type NextPiece,
   type PlacedLine,
   type ResultPiece,
@@ -13,6 +15,7 @@ import {
 import { noteOfMessage, partNote, readNote, visibleMessage, withNote } from "../../lines/line-note.ts";
 import { relink } from "../../lines/line-tree.ts";
 import { resultPart, resultPieces, writeContent } from "../../lines/pieces.ts";
+import type { LineCollector } from "../../lines/read-json-lines.ts";
 import { anthropicAdapter } from "../../wires/anthropic/anthropic.ts";
 import { liveLines, readLines, readNode, tailHead } from "./read-lines.ts";
 
@@ -20,15 +23,44 @@ import { liveLines, readLines, readNode, tailHead } from "./read-lines.ts";
 export type ClaudeCodeWire = readonly unknown[];
 
 /** Claude Code's session files: the live branch, with its compactions; sub-agents and rewound branches stay in the file. */
-export const claudeCode: Format<ClaudeCodeWire> = /* @__PURE__ */ createLineFormat<ClaudeCodeWire>({
-  name: "claude-code",
-  open: asArray,
-  read: readLines,
-  write: writeLine,
-  create: createLines,
-  answer: answerLines,
-  close: closeLines,
-});
+export const claudeCode: Format<ClaudeCodeWire> = /* @__PURE__ */ createLineFormat(
+  /* @__PURE__ */ lineFormat(),
+);
+
+/** Collects a session in the memory of its window. */
+export function collectClaudeCodeWindow(roomChars?: number): LineCollector {
+  return collectWindow(
+    {
+      ...lineFormat(),
+      slim,
+      liveLines,
+      headsOf: () => [],
+      linkOf(line) {
+        const { uuid, parentUuid } = asObject(line);
+        return { id: asString(uuid), parent: asString(parentUuid) };
+      },
+    },
+    roomChars,
+  );
+}
+
+function lineFormat(): LineFormat<ClaudeCodeWire> {
+  return {
+    name: "claude-code",
+    open: asArray,
+    read: readLines,
+    write: writeLine,
+    create: createLines,
+    answer: answerLines,
+    close: closeLines,
+  };
+}
+
+/** The agent's own copies of outputs are as large as the conversation. */
+function slim(line: unknown): unknown {
+  const { toolUseResult, data, ...rest } = asObject(line);
+  return toolUseResult === undefined && data === undefined ? line : rest;
+}
 
 /** A line with other pieces. The agent's own copy of an output is dropped when the output changes. */
 function writeLine(line: unknown, pieces: readonly NextPiece[]): object {

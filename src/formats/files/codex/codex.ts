@@ -6,10 +6,12 @@ import { COMPACTION_QUESTION, type Part, type ToolPart } from "../../../transcri
 import { writeResultContent } from "../../blocks/block-content.ts";
 import { markerNote, writeCompactions } from "../../lines/compaction-lines.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
+import { collectWindow } from "../../lines/decode-lines.ts";
 import {
   type CallPiece,
   type CreateContext,
   dateOf,
+  type LineFormat,
   type NextPiece,
   type PlacedLine,
   type ResultPiece,
@@ -24,23 +26,46 @@ import {
   textsOf,
   writeContent,
 } from "../../lines/pieces.ts";
+import type { LineCollector } from "../../lines/read-json-lines.ts";
 import { codexLine, withItem } from "./codex-line.ts";
-import { OUTPUT_SHAPE, readContent, readLines } from "./read-lines.ts";
+import { isForScreen, OUTPUT_SHAPE, readContent, readLines } from "./read-lines.ts";
 import { closeHistories, openHistories, withoutCopies } from "./replaced-history.ts";
 
 /** The lines of a Codex rollout, each parsed. Lines and fields that are not understood are kept as they are. */
 export type CodexWire = readonly unknown[];
 
 /** Codex's rollout files: its items without the turns that were rolled back, with its compactions. */
-export const codex: Format<CodexWire> = /* @__PURE__ */ createLineFormat<CodexWire>({
-  name: "codex",
-  open: openHistories,
-  read: readLines,
-  write: writeLine,
-  create: createLines,
-  answer: answerLines,
-  close: closeLines,
-});
+export const codex: Format<CodexWire> = /* @__PURE__ */ createLineFormat(/* @__PURE__ */ lineFormat());
+
+/** Collects a rollout in the memory of its window. */
+export function collectCodexWindow(roomChars?: number): LineCollector {
+  return collectWindow(
+    {
+      ...lineFormat(),
+      slim: (line) => (isForScreen(line) ? undefined : line),
+      // Turns are taken back only as far as the newest compaction.
+      liveLines: () => [],
+      linkOf: () => ({}),
+      headsOf: (lines) =>
+        ["session_meta", "turn_context", "event_msg"].flatMap(
+          (name) => lines.findLast((line) => asObject(line).type === name) ?? [],
+        ),
+    },
+    roomChars,
+  );
+}
+
+function lineFormat(): LineFormat<CodexWire> {
+  return {
+    name: "codex",
+    open: openHistories,
+    read: readLines,
+    write: writeLine,
+    create: createLines,
+    answer: answerLines,
+    close: closeLines,
+  };
+}
 
 /** A line with other pieces. */
 function writeLine(line: unknown, pieces: readonly NextPiece[]): object {

@@ -118,13 +118,16 @@ function liveLines(lines: readonly unknown[]): readonly boolean[] {
   return isLive;
 }
 
-/** Collects what is part of the conversation: of the events for the screen only counts of tokens and rollbacks matter. */
+/** Collects what is part of the conversation. */
 export function collectCodex(): LineCollector {
-  return collectAll((line) => {
-    const { type, payload } = asObject(line);
-    const event = asObject(payload).type;
-    return type !== "event_msg" || event === "token_count" || event === "thread_rolled_back";
-  });
+  return collectAll((line) => !isForScreen(line));
+}
+
+/** True for an event that is only for the screen: of events, counts of tokens and rollbacks matter. */
+export function isForScreen(line: unknown): boolean {
+  const { type, payload } = asObject(line);
+  const event = asObject(payload).type;
+  return type === "event_msg" && event !== "token_count" && event !== "thread_rolled_back";
 }
 
 /**
