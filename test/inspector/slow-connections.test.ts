@@ -51,6 +51,22 @@ describe("slow and idle connections", () => {
     for (const socket of many) socket.destroy();
   });
 
+  it("of 200 at most 128 stay open: the oldest are ended at once, whatever time they would have had", async () => {
+    const patient = await serveInspector({ source: createFixedSource(sessionOf(1)), assets: FAKE_ASSETS });
+    let ended = 0;
+    const many = Array.from({ length: 200 }, () =>
+      connect({ port: Number(new URL(patient.origin).port), host: "127.0.0.1" })
+        .on("error", () => {})
+        .on("close", () => {
+          ended += 1;
+        })
+        .resume(),
+    );
+    await expect.poll(() => ended, { timeout: 9_000 }).toBe(200 - 128);
+    for (const socket of many) socket.destroy();
+    await patient.stop();
+  });
+
   it("one that took too long is destroyed, also when it does not close its side", async () => {
     const socket = await open(HALF);
     let isReset = false;
