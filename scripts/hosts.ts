@@ -6,6 +6,7 @@ import { createRig } from "../test/opencode/harness/rig.ts";
 import { createRig2 } from "../test/opencode/harness/rig2.ts";
 import { unpackCli } from "../test/rig/agents/packed-cli.ts";
 import { HOST_TABLE_HEAD, hostRow } from "../test/rig/hosts/host-table.ts";
+import { openClawHost } from "../test/rig/hosts/openclaw-host.ts";
 import { asHostUnderTest, PROGRAM_HOSTS } from "../test/rig/hosts/program-hosts.ts";
 import { AI_SDK_HOST, LANGCHAIN_HOST } from "../test/rig/hosts/session-hosts.ts";
 
@@ -16,6 +17,7 @@ const hosts: readonly ClosableHost[] = [
   sharedOpenCode("OpenCode 1", () => createRig({ plugin: {} })),
   sharedOpenCode("OpenCode 2", () => createRig2({ plugin: {} })),
   ...PROGRAM_HOSTS.map((host) => asHostUnderTest(host, unpackCli)),
+  openClawHost(unpackCli),
   AI_SDK_HOST,
   LANGCHAIN_HOST,
 ];

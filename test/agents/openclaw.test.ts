@@ -26,7 +26,7 @@ else
       });
       afterAll(async () => {
         await server.stop();
-        world.sandbox.remove();
+        await world.remove();
       });
 
       const sent = (index: number): string => JSON.stringify(server.requests.at(index)?.body.messages);

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { asObject } from "../../src/text/json.ts";
 import { normalizeOutput } from "../../src/text/normalize.ts";
 import { type AgentWorld, createAgentWorld, pi } from "../rig/agents/agent-programs.ts";
+import { openAgentTerminal } from "../rig/agents/agent-terminal.ts";
 import { describeAgent } from "../rig/agents/describe-agent.ts";
 import { OUTPUT_KINDS } from "../rig/agents/output-kinds.ts";
 import { unpackCli } from "../rig/agents/packed-cli.ts";
@@ -21,6 +22,7 @@ import {
 } from "../rig/agents/pi-session.ts";
 import { type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
 import { call, callAll, createGate, say } from "../rig/model-server/step.ts";
+import { hasTmux } from "../rig/opencode/opencode-tui.ts";
 import { waitFor } from "../rig/wait-for.ts";
 
 let server: ModelServer;
@@ -201,6 +203,49 @@ await describeAgent(pi, () => {
     await session.prompt("Sure?");
     expect(resultsIn(server.requests.at(-1))).toHaveLength(1);
   });
+
+  it.skipIf(!hasTmux())(
+    "shows in the terminal what was done, forks at work, the window, and both in words",
+    async () => {
+      const gate = createGate();
+      server.script([
+        call("bash", { command: "seq 1 20000" }),
+        call("fork", { prompt: "Look for the lighthouse." }),
+        ofChild({ text: "It is the LIGHTHOUSE.", after: gate.opened }),
+        say("Started."),
+        say("So it is."),
+      ]);
+      const screen = await openAgentTerminal(world, {
+        ...{ agents: [pi], program: ["pi"], isReady: /scripted/, width: 120, height: 50 },
+      });
+      try {
+        await screen.send("Fork it");
+        await screen.until(
+          (text) => /carryover: 1 output bounded · [\d.]+ KB kept out · 1 fork/.test(text),
+          "the status line with the fork",
+        );
+        await screen.until((text) => /⑂ .*lighthouse/i.test(text), "the widget");
+        await screen.send("/forks");
+        await screen.until(
+          (text) => /#1 Look for the lighthouse\.? +(?:running|starting)/.test(text),
+          "/forks",
+        );
+        gate.open();
+        await screen.until((text) => text.includes("So it is."), "the answer to the result");
+        await screen.until(
+          (text) => /kept out\s*$/m.test(text) && !text.includes("⑂"),
+          "the end of the widget",
+        );
+        await screen.send("/context");
+        await screen.until(
+          (text) => /bounded +1 output: .* shown, the rest by recall/.test(text),
+          "/context",
+        );
+      } finally {
+        screen.stop();
+      }
+    },
+  );
 
   it("goes on as without us where nothing can be kept, with a line in the log", async () => {
     const place = join(world.home, ".local", "share", "carryover");

@@ -1,9 +1,13 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { installProgram, npmInstall, rigFolder } from "../install-program.ts";
 import type { ModelServer } from "../model-server/model-server.ts";
+import { endProcessTree } from "../opencode/process-tree.ts";
 import { type CommandResult, runOpenCode } from "../opencode/run-opencode.ts";
 import { createSandbox, type Sandbox } from "../opencode/sandbox.ts";
+import { waitFor } from "../wait-for.ts";
 
 /** The version that its facts were measured on. */
 export const OPENCLAW_VERSION = "2026.9.6";
@@ -29,11 +33,14 @@ export async function installOpenClaw(): Promise<readonly [node: string, program
 /** A home with OpenClaw's configuration: a scripted model, and the plugin folder in the slot of the context engine. */
 export interface OpenClawWorld {
   readonly sandbox: Sandbox;
-  /** One turn in a session, as a process of its own. */
-  ask(text: string): Promise<CommandResult>;
+  /** One turn in a session, as a process of its own; through the gateway once that is started. */
+  ask(text: string, session?: string): Promise<CommandResult>;
+  /** Starts the gateway, in which sub-agents run; once more for another process of it. */
+  startGateway(): Promise<void>;
+  remove(): Promise<void>;
 }
 
-export function createOpenClawWorld(server: ModelServer, plugin: string): OpenClawWorld {
+export function createOpenClawWorld(server: ModelServer, plugin: string, port = 0): OpenClawWorld {
   const sandbox = createSandbox();
   const state = join(sandbox.home, ".openclaw");
   const cost = { input: 1, output: 1, cacheRead: 0.1, cacheWrite: 1 };
@@ -48,6 +55,7 @@ export function createOpenClawWorld(server: ModelServer, plugin: string): OpenCl
       },
       models: { mode: "replace", providers: { scripted } },
       tools: { exec: { security: "full", ask: "off" } },
+      gateway: { mode: "local", port, bind: "loopback", auth: { mode: "token", token: "scripted" } },
       plugins: {
         load: { paths: [plugin] },
         entries: { carryover: { enabled: true } },
@@ -55,19 +63,64 @@ export function createOpenClawWorld(server: ModelServer, plugin: string): OpenCl
       },
     }),
   );
+  const env = { ...sandbox.env, OPENCLAW_STATE_DIR: state };
+  let gateway: ChildProcess | undefined;
+  async function stopGateway(): Promise<void> {
+    const running = gateway;
+    gateway = undefined;
+    if (running === undefined || running.exitCode !== null) return;
+    const ended = new Promise((resolve) => running.once("exit", resolve));
+    running.kill("SIGTERM");
+    await ended;
+  }
   return {
     sandbox,
-    async ask(text) {
+    async ask(text, session = "11111111-1111-4111-8111-111111111111") {
       const [node, program] = await installOpenClaw();
-      const session = ["--session-id", "11111111-1111-4111-8111-111111111111"];
+      const where = gateway === undefined ? ["--local"] : [];
       return runOpenCode({
         binary: node,
-        args: [program, "agent", "--local", "--json", ...session, "-m", text],
+        args: [program, "agent", ...where, "--json", "--session-id", session, "-m", text],
         sandbox,
-        env: { ...sandbox.env, OPENCLAW_STATE_DIR: state },
+        env,
         // It sets up databases at its first start.
         timeoutMs: 300_000,
       });
     },
+    async startGateway() {
+      await stopGateway();
+      const [node, program] = await installOpenClaw();
+      const path = join(sandbox.root, `gateway-${Date.now()}.log`);
+      const log = openSync(path, "w");
+      const started = spawn(node, [program, "gateway", "run"], {
+        cwd: sandbox.project,
+        env,
+        stdio: ["ignore", log, log],
+      });
+      closeSync(log);
+      process.once("exit", () => endProcessTree(started.pid));
+      const printed = (): string => readFileSync(path, "utf8");
+      await waitFor(
+        () => {
+          if (started.exitCode !== null) throw new Error(`the gateway ended: ${printed().slice(-2_000)}`);
+          return printed().includes("starting channels");
+        },
+        { what: "the gateway", timeoutMs: 240_000 },
+      );
+      gateway = started;
+    },
+    async remove() {
+      await stopGateway();
+      sandbox.remove();
+    },
   };
+}
+
+/** A port that nobody has now. */
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
 }
