@@ -1,8 +1,11 @@
 import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hostContract } from "../../src/testing.ts";
 import type { OpenClawWorld } from "../rig/agents/openclaw-program.ts";
 import { createOpenClawWorld, installOpenClaw, OPENCLAW_VERSION } from "../rig/agents/openclaw-program.ts";
 import { unpackCli } from "../rig/agents/packed-cli.ts";
+import { checkReadme } from "../rig/hosts/host-table.ts";
+import { openClawHost } from "../rig/hosts/openclaw-host.ts";
 import { type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
 import { call, say } from "../rig/model-server/step.ts";
 
@@ -31,6 +34,14 @@ else
 
       const sent = (index: number): string => JSON.stringify(server.requests.at(index)?.body.messages);
       const tools = (): string => JSON.stringify(server.requests.at(-1)?.body.tools);
+
+      const host = openClawHost(unpackCli);
+      afterAll(() => host.close());
+      const results = hostContract(
+        { describe, it: (title, run) => it(title, { timeout: 700_000 }, run) },
+        host,
+      );
+      it("README says what its scenarios say", () => checkReadme(host.name, results));
 
       it("bounds an output, and in another process leaves it so and recalls the rest", {
         timeout: 700_000,

@@ -181,6 +181,27 @@ await describeAgent(pi, () => {
     expect(resultsIn(server.requests.at(-1))).toHaveLength(1);
   });
 
+  it("is there for one run with -e, in the children of forks too", async () => {
+    const without = createAgentWorld(server);
+    try {
+      server.script([
+        call("fork", { prompt: "Count far." }),
+        ofChild({ calls: [{ tool: "bash", input: { command: "seq 1 20000" } }] }),
+        ofChild({ text: "Counted." }),
+        say("So it is."),
+      ]);
+      await ask(without, "Fork it", ["-e", folder]);
+      const [child, parent] = server.requests.slice(-2);
+      expect(outputsOf(child).at(-1)).toMatch(/^1\n2\n3\n[\s\S]*handle and sha256/);
+      expect(outputsOf(parent).at(-1)).toContain("Counted.");
+      server.script([say("Yes.")]);
+      await ask(without, "Sure?", ["-c"]);
+      expect(JSON.stringify(server.requests.at(-1)?.body.tools)).not.toContain('"recall"');
+    } finally {
+      without.remove();
+    }
+  });
+
   it("wakes a session that rests with the result, once, and shows forks and the window", async () => {
     const gate = createGate();
     server.script([

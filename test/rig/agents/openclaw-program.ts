@@ -35,6 +35,8 @@ export interface OpenClawWorld {
   readonly sandbox: Sandbox;
   /** One turn in a session, as a process of its own; through the gateway once that is started. */
   ask(text: string, session?: string): Promise<CommandResult>;
+  /** Has the gateway sum a session up. */
+  compact(session: string): Promise<CommandResult>;
   /** Starts the gateway, in which sub-agents run; once more for another process of it. */
   startGateway(): Promise<void>;
   remove(): Promise<void>;
@@ -73,20 +75,24 @@ export function createOpenClawWorld(server: ModelServer, plugin: string, port = 
     running.kill("SIGTERM");
     await ended;
   }
+  async function run(args: readonly string[]): Promise<CommandResult> {
+    const [binary, program] = await installOpenClaw();
+    // It sets up databases at its first start.
+    return runOpenCode({ binary, args: [program, ...args], sandbox, env, timeoutMs: 300_000 });
+  }
   return {
     sandbox,
-    async ask(text, session = "11111111-1111-4111-8111-111111111111") {
-      const [node, program] = await installOpenClaw();
-      const where = gateway === undefined ? ["--local"] : [];
-      return runOpenCode({
-        binary: node,
-        args: [program, "agent", ...where, "--json", "--session-id", session, "-m", text],
-        sandbox,
-        env,
-        // It sets up databases at its first start.
-        timeoutMs: 300_000,
-      });
-    },
+    ask: (text, session = "11111111-1111-4111-8111-111111111111") =>
+      run([
+        "agent",
+        ...(gateway === undefined ? ["--local"] : []),
+        "--json",
+        "--session-id",
+        session,
+        "-m",
+        text,
+      ]),
+    compact: (session) => run(["sessions", "compact", `agent:main:explicit:${session}`, "--json"]),
     async startGateway() {
       await stopGateway();
       const [node, program] = await installOpenClaw();

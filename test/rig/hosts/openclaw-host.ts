@@ -5,6 +5,7 @@ import { HOST_SUMMARY, type HostUnderTest, type ScriptedReply } from "../../../s
 import { createOpenClawWorld, freePort, type OpenClawWorld } from "../agents/openclaw-program.ts";
 import { type ModelRequest, type ModelServer, startModelServer } from "../model-server/model-server.ts";
 import { call, type Step, say } from "../model-server/step.ts";
+import type { CommandResult } from "../opencode/run-opencode.ts";
 
 /** OpenClaw's gateway with the published package in the slot of its context engine; its scenarios share one. */
 export function openClawHost(cli: () => string): HostUnderTest & { close(): Promise<void> } {
@@ -17,7 +18,10 @@ export function openClawHost(cli: () => string): HostUnderTest & { close(): Prom
   };
   return {
     name: "OpenClaw",
-    cannot: { pruning: "it asks for the messages of a request only between turns" },
+    cannot: {
+      pruning: "it asks for the messages of a request only between turns",
+      delivery: "it brings results of its sub-agents itself",
+    },
     async start({ files }) {
       opened ??= open();
       const { server, world } = await opened;
@@ -25,20 +29,16 @@ export function openClawHost(cli: () => string): HostUnderTest & { close(): Prom
         writeFileSync(join(world.sandbox.project, name), text);
       const begun = server.requests.length;
       const session = randomUUID();
-      const ask = async (text: string): Promise<void> => {
-        const { code, stdout, stderr } = await world.ask(text, session);
-        if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}${stdout}`.slice(0, 2_000));
-      };
       return {
         async turn(text, replies) {
           const before = server.requests.length;
           server.script(replies.map(stepOf));
-          await ask(text);
+          check(await world.ask(text, session));
           return server.requests.slice(before).filter(isOfParent).map(messagesOf);
         },
         async compact() {
           server.script([say(HOST_SUMMARY)]);
-          await ask("/compact");
+          check(await world.compact(session));
         },
         restart: () => world.startGateway(),
         childReply: (text) => server.script([{ contains: CHILD_MARK, reply: { type: "answer", text } }]),
@@ -53,6 +53,10 @@ export function openClawHost(cli: () => string): HostUnderTest & { close(): Prom
       await world.remove();
     },
   };
+}
+
+function check({ code, stdout, stderr }: CommandResult): void {
+  if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}${stdout}`.slice(0, 2_000));
 }
 
 const CHILD_MARK = "You are running as a subagent";
