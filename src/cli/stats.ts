@@ -92,8 +92,8 @@ type FileStats =
 /** Measures one file; never throws. */
 async function fileStats(path: string): Promise<FileStats> {
   try {
-    const { format, transcript } = await readInput(path, "window");
-    const profile = profileSession(transcript, { top: LARGEST_PER_FILE });
+    const { format, transcript, past } = await readInput(path, "window");
+    const profile = profileSession(transcript, { top: LARGEST_PER_FILE, past });
     return { status: "read", path, format, ...profile };
   } catch (error) {
     return { status: "skipped", path, reason: errorMessage(error) };

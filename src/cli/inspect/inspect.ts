@@ -125,7 +125,7 @@ async function printProfile(path: string | undefined, flags: InspectFlags): Prom
   try {
     const { file, found } = await openSession(path, { keep: "window" });
     progress.show(`measuring ${file.transcript.length} messages`);
-    const profile = profileSession(file.transcript, { top });
+    const profile = profileSession(file.transcript, { top, past: file.past });
     progress.end();
     const { format, reason, sessionId, title, problems, name } = file;
     if (json) {

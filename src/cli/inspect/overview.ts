@@ -48,7 +48,7 @@ export function overviewLines(found: FoundSession, options: OverviewOptions): re
   const { file } = found;
   const columns = Math.max(MIN_COLUMNS, Math.min(MAX_COLUMNS, options.columns));
   const screen: Screen = { ...options, columns };
-  const profile = profileSession(file.transcript, { top: 1 });
+  const profile = profileSession(file.transcript, { top: 1, past: file.past });
   const cost = explainCost(readRequests(file));
   const limit = windowLimit(found, { profile, given: options.windowTokens });
   const lines = [

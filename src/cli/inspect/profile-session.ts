@@ -1,3 +1,4 @@
+import type { PastMessages } from "../../formats/read-transcript.ts";
 import { charsOfText, countMedia, partTexts } from "../../inspector/view/recorded-rows.ts";
 import type { TextKind } from "../../inspector/view/types.ts";
 import { measureWindow } from "../../session/measure-window.ts";
@@ -14,13 +15,13 @@ import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 
 /** Measures a session and what fills its window. The result has sizes, names and handles, but no texts. */
-export function profileSession(transcript: Transcript, { top }: ProfileOptions): SessionProfile {
+export function profileSession(transcript: Transcript, { top, past }: ProfileOptions): SessionProfile {
   const model = transcript.findLast((message) => message.model !== undefined && !message.summary)?.model;
   const window = filterCompacted(transcript);
   const items = itemsOf(window, model === undefined ? "gpt" : tokenFamilyOf(model.id));
   const superseded = supersede({ protectTurns: 0 })(transcript);
   const redactor = createRedactor();
-  transcript.forEach(redactor.message);
+  transcript.slice(past?.count ?? 0).forEach(redactor.message);
   const whole = estimateContextTokens(transcript, {
     estimator: "calibrated",
     epochStartIndex: Number.POSITIVE_INFINITY,
@@ -54,6 +55,8 @@ export function profileSession(transcript: Transcript, { top }: ProfileOptions):
 interface ProfileOptions {
   /** How many of the largest items are listed. */
   readonly top: number;
+  /** What was let go of a large file: secrets are not looked for in what is left of it. */
+  readonly past?: PastMessages | undefined;
 }
 
 export interface SessionProfile extends Size {
@@ -69,7 +72,7 @@ export interface SessionProfile extends Size {
   readonly largest: readonly LargeItem[];
   /** Results in the window that a newer one replaces. */
   readonly superseded: { readonly results: number; readonly chars: number };
-  /** Secrets anywhere in the session, by type. */
+  /** Secrets anywhere in the session, or of a large file in what is kept whole, by type. */
   readonly secrets: readonly SecretCount[];
 }
 
