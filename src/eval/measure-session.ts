@@ -1,6 +1,7 @@
 import type { Transcript } from "../transcript/message.ts";
 import { type CompactionMeasure, measureCompaction } from "./measures/measure-compaction.ts";
 import { type LoopCost, measureCost, measureTokens, type TokenStep } from "./measures/measure-cost.ts";
+import { type DriftMeasure, measureDrift } from "./measures/measure-drift.ts";
 import { measureRecall, type ProbeResult, probesOf } from "./measures/measure-recall.ts";
 import type { EvalPolicy } from "./measures/policies.ts";
 import { plainMessages } from "./probe/history-text.ts";
@@ -25,6 +26,7 @@ export async function measureSession(session: EvalSession, options: EvalOptions)
     compaction: wants("compaction")
       ? measureCompaction(session, options)
       : { compactions: [], rereadsAfter: [], rereadsElsewhere: [] },
+    drift: wants("drift") ? await measureDrift(session) : { points: [], files: undefined },
     cost: wants("cost") ? await measureCost(session, probes) : [],
     tokens: wants("tokens") ? measureTokens(session) : [],
     speed: wants("speed") && longest !== undefined ? measureSpeed(longest.history, options) : [],
@@ -37,6 +39,7 @@ export interface SessionMeasure {
   readonly format: string;
   readonly probes: readonly ProbeResult[];
   readonly compaction: CompactionMeasure;
+  readonly drift: DriftMeasure;
   readonly cost: readonly LoopCost[];
   readonly tokens: readonly TokenStep[];
   readonly speed: readonly SpeedSample[];
@@ -54,9 +57,17 @@ export interface EvalOptions {
   readonly now: () => number;
 }
 
-export type MeasureName = "recall" | "search" | "compaction" | "cost" | "tokens" | "speed";
+export type MeasureName = "recall" | "search" | "compaction" | "drift" | "cost" | "tokens" | "speed";
 
-export const MEASURES: readonly MeasureName[] = ["recall", "search", "compaction", "cost", "tokens", "speed"];
+export const MEASURES: readonly MeasureName[] = [
+  "recall",
+  "search",
+  "compaction",
+  "drift",
+  "cost",
+  "tokens",
+  "speed",
+];
 
 export const EVAL_DEFAULTS: Pick<EvalOptions, "budgetsChars" | "steps" | "maxProbes"> = {
   budgetsChars: [25_000, 50_000, 100_000, 200_000],

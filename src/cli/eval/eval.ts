@@ -3,11 +3,16 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { EVAL_DEFAULTS, MEASURES, type MeasureName } from "../../eval/measure-session.ts";
+import {
+  EVAL_DEFAULTS,
+  MEASURES,
+  type MeasureName,
+  type SessionMeasure,
+} from "../../eval/measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
 import { chartSvg } from "../../eval/report/chart.ts";
 import { controlsLine, createEvalCharts, evalPage, verdictLine } from "../../eval/report/eval-page.ts";
-import { createEvalReport, type EvalReport } from "../../eval/report/eval-report.ts";
+import { createEvalReport, type EvalReport, groupReports } from "../../eval/report/eval-report.ts";
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
 import { findTranscriptFiles } from "../files/find-files.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/output-file.ts";
@@ -25,6 +30,7 @@ import {
   runEval,
   runEvalWorker,
 } from "./run-eval.ts";
+import { fetchSuite, readSuite, type SuiteEntry } from "./suite.ts";
 
 /** `carryover eval`: what policies keep of recorded sessions, what that costs, and how fast they are. */
 export function evalCommand(): Command {
@@ -57,6 +63,10 @@ export function evalCommand(): Command {
     )
     .option("--steps <n>", "how many next steps count as what was needed", parseCount, EVAL_DEFAULTS.steps)
     .option("--probes <n>", "most places that are tried in one session", parseCount, EVAL_DEFAULTS.maxProbes)
+    .option(
+      "--suite <manifest>",
+      "measure public sessions that a manifest names; they are fetched with your git and kept in the cache",
+    )
     .option("--live", "only the branch that a session would go on with, not those it has left again")
     .option("--json", "print the report for a program to read")
     .option("--html <file>", "write the report as one page")
@@ -75,6 +85,7 @@ Examples:
   carryover eval ~/.claude/projects --budget 50k
   carryover eval sessions/ --html report.html
   carryover eval sessions/ --policy last-N,hybrid-50,./mine.mjs --measure recall
+  carryover eval --suite suite.json --html results.html
   carryover eval sessions/ --json | jq '.policies["hybrid-50"]["50000"].usable'
 
 A policy of your own: mine.mjs with \`export default (transcript, budgetChars) => text\`.`;
@@ -89,6 +100,7 @@ interface EvalFlags {
   readonly measure: readonly MeasureName[];
   readonly steps: number;
   readonly probes: number;
+  readonly suite?: string;
   readonly live?: true;
   readonly json?: true;
   readonly html?: string;
@@ -107,7 +119,9 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
   }
   const policyNames = flags.policy ?? BUILT_IN_POLICIES.map(({ name }) => name);
   const policies = await loadEvalPolicies(policyNames);
-  const files = await findTranscriptFiles(paths.length === 0 ? ["."] : paths);
+  const suite = flags.suite === undefined ? undefined : await suiteFiles(flags.suite, flags.cache);
+  const found = suite !== undefined && paths.length === 0 ? [] : paths.length === 0 ? ["."] : paths;
+  const files = [...(suite?.keys() ?? []), ...(found.length === 0 ? [] : await findTranscriptFiles(found))];
   const page = await outputFile("--html", flags.html, { inputs: files, ...flags });
   const setup: EvalSetup = {
     policyNames,
@@ -116,6 +130,7 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
     steps: flags.steps,
     maxProbes: flags.probes,
     branches: flags.live ? "live" : "file",
+    ...(suite !== undefined && { secrets: "redacted" as const }),
     cacheFolder: flags.cache === false ? undefined : flags.cache,
     codeVersion: await evalCodeVersion(policyNames, currentProgram()),
   };
@@ -125,16 +140,35 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
   const measures = outcomes.flatMap((outcome) => (outcome.status === "measured" ? [outcome.measure] : []));
   if (measures.length === 0) throw new CliError("None of the files is a transcript that can be read");
 
-  const report = createEvalReport(measures, {
+  const options = {
     policies: policies.map(({ name }) => name),
     budgetsChars: flags.budget,
     against: flags.against ?? DEFAULT_BASELINES,
-  });
+  };
+  const projectOf = ({ name }: SessionMeasure): string => suite?.get(name)?.repo ?? "";
+  const whole = createEvalReport(measures, options);
+  const report =
+    suite === undefined ? whole : { ...whole, groups: groupReports(measures, { ...options, projectOf }) };
   if (page !== undefined) await writeOutputFile(page, evalPage(report, policies));
   if (flags.svg !== undefined) await writeCharts(flags.svg, report, { inputs: files, ...flags });
   if (flags.json) printJson(report);
   else process.stdout.write(`${evalText(report, { policies, colors: colorsFor(process.stdout) })}\n`);
   if (!report.controls.holds) throw new CliError(controlsLine(report));
+}
+
+/** The sessions of a suite by their files; those that cannot be had are named. */
+async function suiteFiles(
+  manifest: string,
+  cache: EvalFlags["cache"],
+): Promise<ReadonlyMap<string, SuiteEntry>> {
+  const folder = join(cache === false ? defaultEvalCacheFolder(process.env) : cache, "suite");
+  const files = new Map<string, SuiteEntry>();
+  for (const session of await fetchSuite(await readSuite(manifest), folder)) {
+    if (session.status === "there") files.set(session.file, session.entry);
+    else process.stderr.write(`not fetched ${session.entry.repo} ${session.entry.path}: ${session.reason}\n`);
+  }
+  if (files.size === 0) throw new CliError("None of the sessions of the suite could be fetched");
+  return files;
 }
 
 /** Measures the files, shows how many are done and, at the end, which were skipped. */

@@ -9,8 +9,10 @@ import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies
 import { type EvalSession, linesInFileOrder } from "../../eval/probe/next-use.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { formatOf, readTranscript, workingDirectoryOf } from "../../formats/read-transcript.ts";
+import { redactTranscript } from "../../stages/redact.ts";
 import { errorMessage } from "../../text/truncate.ts";
-import type { Transcript } from "../../transcript/message.ts";
+import { runStages } from "../../transcript/edit.ts";
+import { type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import { modifiedMs } from "../files/find-files.ts";
 import { measureFiles, serveThread } from "../files/thread-pool.ts";
 import { unpackedBytes } from "../files/unpack.ts";
@@ -46,6 +48,8 @@ export async function runEvalWorker(): Promise<void> {
 export interface EvalSetup extends Pick<EvalOptions, "budgetsChars" | "measures" | "steps" | "maxProbes"> {
   readonly policyNames: readonly string[];
   readonly branches: EvalBranches;
+  /** Set where secrets are taken out before anything is measured. */
+  readonly secrets?: "redacted";
   /** Undefined: no cache. */
   readonly cacheFolder: string | undefined;
   /** A hash of the program and of the user's own policies; part of the cache's keys. */
@@ -74,9 +78,13 @@ async function createEvalJob(setup: EvalSetup): Promise<(path: string) => Promis
       const session = await readEvalSession(bytes, { name: path, branches: setup.branches });
       if (session.status === "unreadable") return { status: "skipped", reason: session.reason };
       const options = { ...setup, policies, now: () => performance.now() };
-      const kept = known ?? (await measureSession(session.session, { ...options, measures }));
+      const read =
+        setup.secrets === undefined
+          ? session.session
+          : { ...session.session, transcript: redacted(session.session) };
+      const kept = known ?? (await measureSession(read, { ...options, measures }));
       if (known === undefined) await cache?.put(key, kept);
-      const { speed } = await measureSession(session.session, {
+      const { speed } = await measureSession(read, {
         ...options,
         measures: setup.measures.filter((name) => name === "speed"),
       });
@@ -86,6 +94,10 @@ async function createEvalJob(setup: EvalSetup): Promise<(path: string) => Promis
       return { status: "skipped", reason: errorMessage(error) };
     }
   };
+}
+
+function redacted({ transcript }: EvalSession): Transcript {
+  return runStages(withUniqueIds(transcript), [redactTranscript({})]).transcript;
 }
 
 /** A hash of the program and of the user's own policies. */

@@ -1,3 +1,4 @@
+import { groupBy } from "../../text/json.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../measures/policies.ts";
 import {
   type Chart,
@@ -9,7 +10,7 @@ import {
   escapeMarkup,
   linearTicks,
 } from "./chart.ts";
-import type { EvalReport } from "./eval-report.ts";
+import type { DriftFigures, EvalReport } from "./eval-report.ts";
 import { createEvalTables, type EvalTable } from "./eval-tables.ts";
 import type { RecallFigures } from "./summarize-recall.ts";
 
@@ -32,8 +33,8 @@ export function evalPage(
 <body>
 <main>
 <h1>What survives</h1>
-<p><strong>${escapeMarkup(verdictLine(report))}</strong></p>
-<p>${sessions.total} sessions (${escapeMarkup(formats.join(", "))}); ${sessions.probed} of them are long enough to be probed, at ${sessions.probes} places with ${sessions.targets} targets. A target is a path, a symbol, a literal or a line that the agent used in its next steps and could only know from before. Presence is measured, not comprehension.</p>
+<p><strong>${escapeMarkup(verdictLine(report))}</strong> Presence is measured, not comprehension.</p>
+<p>${sessions.total} sessions (${escapeMarkup(formats.join(", "))}); ${sessions.probed} of them are long enough to be probed, at ${sessions.probes} places with ${sessions.targets} targets. A target is a path, a symbol, a literal or a line that the agent used in its next steps and could only know from before.</p>
 <p class="${controls.holds ? "holds" : "broken"}">${escapeMarkup(controlsLine(report))}</p>
 ${createEvalCharts(report)
   .map((chart) => `<figure>${chartSvg(chart)}</figure>`)
@@ -116,6 +117,8 @@ export function createEvalCharts(report: EvalReport): readonly Chart[] {
       marks: "lines" as const,
       series: editReady,
     },
+    driftChart(report, "instructions", "Messages of the user that are left word for word"),
+    driftChart(report, "files", "Changed files that are still named"),
     costChart(report),
   ].filter(({ series }) => series.length > 0);
 }
@@ -142,6 +145,33 @@ function toneOf(name: string): ChartTone {
   if (name === "fold") return "second";
   return BUILT_IN_POLICIES.some((policy) => policy.name === name) ? "grey" : "colour";
 }
+
+function driftChart({ drift }: EvalReport, fact: "instructions" | "files", title: string): Chart {
+  const ways = groupBy(drift.points, ({ way }) => way);
+  const series = [...ways]
+    .map(([name, points]) => ({
+      name,
+      tone: DRIFT_TONES[name],
+      points: points.flatMap(({ compactions: x, [fact]: y }) => (Number.isFinite(y) ? [{ x, y }] : [])),
+    }))
+    .filter(({ points }) => points.length > 0);
+  const ticks = [1, 2, 5, 10].map((at) => ({ at, label: String(at) }));
+  return {
+    name: `eval-drift-${fact}`,
+    title,
+    x: { label: "compactions in a row", scale: "log", ticks },
+    y: { label: "share", scale: "linear", ticks: linearTicks({ from: 0, to: 1, step: 0.2 }) },
+    marks: "lines",
+    series,
+  };
+}
+
+const DRIFT_TONES: Readonly<Record<DriftFigures["way"], ChartTone>> = {
+  fold: "strong",
+  "forgetful-model": "second",
+  "last-N": "grey",
+  summaries: "colour",
+};
 
 function costChart({ cost }: EvalReport): Chart {
   const series = cost

@@ -122,7 +122,7 @@ describe("the page of a report", () => {
   it("needs no script and nothing from elsewhere", () => {
     expect(page).not.toMatch(/<script|\ssrc=|\shref=|url\(|@import/);
     expect(page).toContain("prefers-color-scheme:dark");
-    expect(page.match(/<svg /g)).toHaveLength(3);
+    expect(page.match(/<svg /g)).toHaveLength(4);
   });
 
   it("shows names as text, whatever they hold", () => {

@@ -2,6 +2,7 @@ import { groupBy } from "../../text/json.ts";
 import type { EvalOptions, SessionMeasure } from "../measure-session.ts";
 import type { CompactionSize } from "../measures/measure-compaction.ts";
 import type { TokenStep } from "../measures/measure-cost.ts";
+import type { DriftPoint, DriftWay, LedgerScore } from "../measures/measure-drift.ts";
 import {
   ageOf,
   type Interval,
@@ -22,6 +23,9 @@ export interface EvalReport {
   readonly policies: Readonly<Record<string, Readonly<Record<string, RecallFigures>>>>;
   readonly paired: readonly PairedFigures[];
   readonly compaction: CompactionSummary | undefined;
+  readonly drift: DriftSummary;
+  /** The same by host and by project; set for a suite. */
+  readonly groups?: readonly EvalGroup[];
   readonly cost: readonly CostFigures[];
   readonly tokens: readonly TokenFigures[];
   readonly speed: readonly SpeedFigures[];
@@ -84,10 +88,37 @@ export function createEvalReport(measures: readonly SessionMeasure[], options: R
     policies,
     paired: comparePolicies(measures, options),
     compaction: summarizeCompaction(measures),
+    drift: summarizeDrift(measures),
     cost: summarizeCost(measures),
     tokens: summarizeTokens(measures),
     speed: summarizeSpeed(measures),
   };
+}
+
+/** What policies keep in the sessions of one host or one project. */
+interface EvalGroup extends Pick<EvalReport, "policies"> {
+  readonly by: "host" | "project";
+  readonly name: string;
+  readonly sessions: number;
+}
+
+interface GroupOptions extends ReportOptions {
+  readonly projectOf: (measure: SessionMeasure) => string;
+}
+
+/** The figures by host and by project, each with its own intervals. */
+export function groupReports(
+  measures: readonly SessionMeasure[],
+  { projectOf, ...options }: GroupOptions,
+): readonly EvalGroup[] {
+  const group = (by: EvalGroup["by"], keyOf: (measure: SessionMeasure) => string): readonly EvalGroup[] =>
+    [...groupBy(measures, keyOf)].map(([name, same]) => ({
+      by,
+      name,
+      sessions: same.length,
+      policies: createEvalReport(same, { ...options, against: [] }).policies,
+    }));
+  return [...group("host", ({ format }) => format), ...group("project", projectOf)];
 }
 
 function countSessions(measures: readonly SessionMeasure[]): SessionCounts {
@@ -196,6 +227,52 @@ function summarizeCompaction(measures: readonly SessionMeasure[]): CompactionSum
     rereadsAfter: meanOf(measures.flatMap(({ compaction }) => compaction.rereadsAfter)),
     rereadsElsewhere: meanOf(measures.flatMap(({ compaction }) => compaction.rereadsElsewhere)),
   };
+}
+
+/** What is left after compactions in a row, and how well the ledger of files agrees with what tools said. */
+interface DriftSummary {
+  readonly points: readonly DriftFigures[];
+  readonly files: LedgerFigures | undefined;
+}
+
+export interface DriftFigures extends Record<DriftFact, number> {
+  readonly way: DriftWay;
+  readonly compactions: number;
+  readonly sessions: number;
+}
+
+type DriftFact = "instructions" | "pins" | "files" | "errors";
+
+interface LedgerFigures extends LedgerScore {
+  readonly recall: number;
+  readonly precision: number;
+}
+
+function summarizeDrift(measures: readonly SessionMeasure[]): DriftSummary {
+  const groups = groupBy(
+    measures.flatMap(({ drift }) => drift.points),
+    ({ way, compactions }) => `${way}@${compactions}`,
+  );
+  const fact = (points: readonly DriftPoint[], name: DriftFact): number =>
+    meanOf(points.flatMap((point) => point[name] ?? []));
+  const points = [...groups.values()].flatMap((same) =>
+    same.slice(0, 1).map(({ way, compactions }) => ({
+      way,
+      compactions,
+      sessions: same.length,
+      instructions: fact(same, "instructions"),
+      pins: fact(same, "pins"),
+      files: fact(same, "files"),
+      errors: fact(same, "errors"),
+    })),
+  );
+  const scores = measures.flatMap(({ drift }) => drift.files ?? []);
+  if (scores.length === 0) return { points, files: undefined };
+  const [edited, found, judged, right, untold] = (
+    ["edited", "found", "judged", "right", "untold"] as const
+  ).map((name) => total(scores, name)) as [number, number, number, number, number];
+  const [recall, precision] = [found / edited, right / judged];
+  return { points, files: { edited, found, judged, right, untold, recall, precision } };
 }
 
 /** What a loop policy costs and keeps. */

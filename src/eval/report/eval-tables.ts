@@ -20,8 +20,11 @@ export function createEvalTables(report: EvalReport): readonly EvalTable[] {
       detailTable(report, budget),
       formatTable(report, budget),
       pairedTable(report, budget),
+      groupTable(report, budget),
     ]),
     compactionTable(report),
+    driftTable(report),
+    ledgerTable(report),
     costTable(report),
     tokenTable(report),
     speedTable(report),
@@ -97,6 +100,25 @@ function formatTable(report: EvalReport, budget: string): EvalTable {
   };
 }
 
+function groupTable({ groups = [] }: EvalReport, budget: string): EvalTable {
+  const names = Object.keys(groups[0]?.policies ?? {});
+  return {
+    title: `By host and project at ${characters(Number(budget))}`,
+    note: "Usable recall with its 95 % interval over sessions; a project with few sessions has a wide one.",
+    head: ["host or project", "sessions", ...names],
+    rows: groups.map(({ by, name, sessions, policies }) => [
+      `${by} ${name}`,
+      whole(sessions),
+      ...names.map((policy) => {
+        const figures = policies[policy]?.[budget];
+        return figures === undefined || figures.probes === 0
+          ? "–"
+          : `${share(figures.usable)} [${share(figures.usableLow)}, ${share(figures.usableHigh)}]`;
+      }),
+    ]),
+  };
+}
+
 function pairedTable({ paired }: EvalReport, budget: string): EvalTable {
   const atThisBudget = paired.filter(({ budgetChars }) => String(budgetChars) === budget);
   return {
@@ -151,6 +173,42 @@ function costTable({ cost }: EvalReport): EvalTable {
       share(usable),
       whole(medianPeakChars),
     ]),
+  };
+}
+
+function driftTable({ drift }: EvalReport): EvalTable {
+  return {
+    title: "After compactions in a row",
+    note: "What the window still holds: messages of the user word for word, pins, files that were changed, the newest open errors. Each compaction is one of a window as long as the session, and keeps no tail.",
+    head: ["way", "compactions", "sessions", "instructions", "pins", "files", "errors"],
+    rows: drift.points
+      .toSorted((one, other) => one.way.localeCompare(other.way) || one.compactions - other.compactions)
+      .map(({ way, compactions, sessions, instructions, pins, files, errors }) => [
+        way,
+        whole(compactions),
+        whole(sessions),
+        ...[instructions, pins, files, errors].map(share),
+      ]),
+  };
+}
+
+function ledgerTable({ drift: { files } }: EvalReport): EvalTable {
+  return {
+    title: "The ledger of files",
+    note: "Files created, changed and deleted with their last state, against what the results of tools say; what only commands did is counted and not judged.",
+    head: ["files", "recall", "entries judged", "precision", "by commands alone"],
+    rows:
+      files === undefined
+        ? []
+        : [
+            [
+              whole(files.edited),
+              share(files.recall),
+              whole(files.judged),
+              share(files.precision),
+              whole(files.untold),
+            ],
+          ],
   };
 }
 

@@ -1,0 +1,310 @@
+import { compact } from "../../compaction/compact.ts";
+import { planCompaction } from "../../compaction/plan/plan-compaction.ts";
+import type { Clock, Summarizer } from "../../compaction/ports/summarizer.ts";
+import { fileChanges, NO_FILES, recordFiles } from "../../stages/file-access.ts";
+import { asObject, asString } from "../../text/json.ts";
+import { clipLine } from "../../text/truncate.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  type Transcript,
+  textOf,
+  typedText,
+  withUniqueIds,
+} from "../../transcript/message.ts";
+import type { ToolPart } from "../../transcript/part.ts";
+import { callsOf, outputOf, plainLengths, plainMessages } from "../probe/history-text.ts";
+import { isSummary, splitAtCompactions } from "../probe/next-use.ts";
+import { shareOf } from "../probe/score-text.ts";
+import { lastChars } from "./policies.ts";
+
+/** What is left of a session after compactions in a row, and what the ledger of files knows of it. */
+export interface DriftMeasure {
+  readonly points: readonly DriftPoint[];
+  readonly files: LedgerScore | undefined;
+}
+
+/** What the window holds after so many compactions, as shares; undefined where the session has none of it. */
+export interface DriftPoint {
+  readonly way: DriftWay;
+  readonly compactions: number;
+  /** Messages of the user, word for word. */
+  readonly instructions: number | undefined;
+  readonly pins: number | undefined;
+  /** Files that the session created, changed or deleted, by path. */
+  readonly files: number | undefined;
+  /** Errors of calls that did not succeed later, by their first line. */
+  readonly errors: number | undefined;
+}
+
+/** `summaries` are those that the agents' own models wrote in the session. */
+export type DriftWay = "fold" | "forgetful-model" | "last-N" | "summaries";
+
+const ROUNDS: readonly number[] = [1, 2, 5, 10];
+const MIN_CALLS = 50;
+
+/** Compacts a session again and again, and looks what of its whole history is still before the model. */
+export async function measureDrift({
+  transcript,
+}: {
+  readonly transcript: Transcript;
+}): Promise<DriftMeasure> {
+  const stretches = splitAtCompactions(transcript);
+  const messages = withUniqueIds(stretches.flat().filter((message) => !isSummary(message)));
+  if (callsOf(messages).length < MIN_CALLS) return { points: [], files: undefined };
+  const points: DriftPoint[] = [];
+  const ways = [
+    ["fold", undefined],
+    ["forgetful-model", FORGETFUL],
+  ] as const;
+  for (const [way, summarizer] of ways) {
+    for (const { compactions, seen, text } of await compactInARow(messages, summarizer)) {
+      const truth = createTruth(seen);
+      points.push({ way, compactions, ...truth(text) });
+      if (way !== "fold") continue;
+      const newest = lastChars(plainMessages(seen).join(""), text.length);
+      points.push({ way: "last-N", compactions, ...truth(newest) });
+    }
+  }
+  let before: Message[] = [];
+  for (const [index, stretch] of stretches.entries()) {
+    const summary = stretch[0];
+    if (index > 0 && summary !== undefined && isSummary(summary)) {
+      const { pins: _, ...left } = createTruth(before)(textOf(summary));
+      points.push({ way: "summaries", compactions: index, pins: undefined, ...left });
+    }
+    before = [...before, ...stretch.filter((message) => !isSummary(message))];
+  }
+  return { points, files: scoreLedger(messages) };
+}
+
+/** Texts that have to stay whatever happens. */
+const PINS: readonly string[] = [
+  "Never push to the branch main without being asked.",
+  "The port of the test database is 54329; its password is in the keychain.",
+];
+
+/** A model whose summaries say nothing of the session. */
+const FORGETFUL: Summarizer = {
+  summarize: async () =>
+    "## Goal\nGo on with the work that the user asked for.\n\n## Progress\n- Several steps were done.",
+};
+
+/** No time passes while texts are measured. */
+const CLOCK: Clock = {
+  now: () => 0,
+  sleep: (_, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    }),
+};
+
+interface AfterCompaction {
+  readonly compactions: number;
+  /** The part of the session that was compacted until here. */
+  readonly seen: Transcript;
+  /** What stands before the model. */
+  readonly text: string;
+}
+
+/**
+ * Compacts a tenth of the session after the other, without a tail. Before its part each window holds reads and searches
+ * of the session once more, so that a compaction is one of a long window, as those of agents are.
+ */
+async function compactInARow(
+  messages: Transcript,
+  summarizer: Summarizer | undefined,
+): Promise<readonly AfterCompaction[]> {
+  const after: AfterCompaction[] = [];
+  const looks = messages.flatMap(looksOf);
+  const lengths = plainLengths(looks);
+  let fillerChars = 0;
+  const filler = looks.filter((_, index) => {
+    const chars = lengths[index] ?? 0;
+    if (fillerChars + chars > FILLER_CHARS) return false;
+    fillerChars += chars;
+    return true;
+  });
+  let window: Transcript = [];
+  for (let compactions = 1; compactions <= MOST_ROUNDS; compactions++) {
+    const [from = 0, to] = [compactions - 1, compactions].map((part) =>
+      Math.floor((part * messages.length) / MOST_ROUNDS),
+    );
+    const again = filler.map((message) => ({ ...message, id: `${message.id}-${compactions}` }));
+    window = [...window.filter(isVisibleToModel), ...again, ...messages.slice(from, to)];
+    const plan = planCompaction({
+      transcript: window,
+      trigger: "manual",
+      limits: { contextTokens: 200_000, outputTokens: 8_000 },
+      tailTokens: 0,
+      pins: PINS.map((text) => ({ text })),
+      redaction: "off",
+    });
+    const outcome = await compact(plan, { clock: CLOCK, ...(summarizer && { summarizer }) }, { at: 0 });
+    if (outcome.status === "compacted") window = outcome.messages;
+    if (!ROUNDS.includes(compactions)) continue;
+    const text = plainMessages(window.filter(isVisibleToModel)).join("");
+    after.push({ compactions, seen: messages.slice(0, to), text });
+  }
+  return after;
+}
+
+const MOST_ROUNDS = 10;
+const FILLER_CHARS = 150_000;
+
+/** A message with nothing but calls that changed nothing and did not fail. */
+function looksOf(message: Message): readonly Message[] {
+  const parts = message.parts.filter(
+    (part) =>
+      part.type === "tool" &&
+      part.outcome.status === "done" &&
+      fileChanges(part).every(({ type }) => type === "read"),
+  );
+  return message.role === "assistant" && parts.length > 0 ? [{ ...message, parts }] : [];
+}
+
+type Left = Pick<DriftPoint, "instructions" | "pins" | "files" | "errors">;
+
+/** What a text holds of what matters in a history. */
+function createTruth(messages: Transcript): (text: string) => Left {
+  const instructions = messages
+    .map(typedText)
+    .filter((text) => text.trim() !== "" && text.length <= MAX_INSTRUCTION_CHARS);
+  const files = [...editedFiles(messages).keys()];
+  const errors = openErrors(messages);
+  return (text) => {
+    const plain = squeeze(text);
+    const has = (wanted: string): boolean => plain.includes(squeeze(wanted));
+    return {
+      instructions: shareOf(instructions.map(has)),
+      pins: shareOf(PINS.map(has)),
+      files: shareOf(files.map(has)),
+      errors: shareOf(errors.map(has)),
+    };
+  };
+}
+
+/** What is longer was pasted. */
+const MAX_INSTRUCTION_CHARS = 8_000;
+
+/** Blanks and fences around data are no difference in words. */
+function squeeze(text: string): string {
+  return text.replaceAll("&lt;", "<").replace(/\s+/g, " ").trim();
+}
+
+/** The first lines of errors of calls that were not made again with success. */
+function openErrors(messages: Transcript): readonly string[] {
+  const open = new Map<string, string>();
+  for (const part of callsOf(messages)) {
+    const key = `${part.tool}\n${targetOf(part)}`;
+    if (part.outcome.status === "done") open.delete(key);
+    else if (part.outcome.status === "failed")
+      open.set(key, clipLine(part.outcome.error.trim().split("\n")[0] ?? "", MAX_ERROR_CHARS));
+  }
+  return [...new Set(open.values())].filter((line) => line !== "").slice(-MAX_ERRORS);
+}
+
+const MAX_ERROR_CHARS = 160;
+/** Errors older than the last of these are no longer what one works on. */
+const MAX_ERRORS = 5;
+
+function targetOf({ input }: ToolPart): string {
+  const { file_path, filePath, path, command, cmd } = asObject(input);
+  return (
+    asString(file_path) ?? asString(filePath) ?? asString(path) ?? asString(command) ?? asString(cmd) ?? ""
+  );
+}
+
+/** How a session left a file; `written`: created or changed, its tool does not say which. */
+type EditedState = "created" | "changed" | "written" | "deleted";
+
+/** What the results of tools say of the files that they changed; read from outputs, which the ledger does not look at. */
+export function editedFiles(messages: Transcript): ReadonlyMap<string, EditedState> {
+  const files = new Map<string, EditedState>();
+  const set = (path: string, state: EditedState): void => {
+    const before = files.get(path);
+    // What was created stays so until it is deleted.
+    files.set(path, before === "created" && state !== "deleted" ? before : state);
+  };
+  for (const part of callsOf(messages)) {
+    if (part.outcome.status !== "done") continue;
+    const output = outputOf(part) ?? "";
+    for (const [pattern, state] of SAID) {
+      const path = pattern.exec(output)?.[1];
+      if (path !== undefined) set(path, state);
+    }
+    for (const [, letter = "", path = ""] of patchedFiles(output)) set(path, LETTERS[letter] ?? "changed");
+    if (/^(?:Edit applied|Wrote file) successfully/.test(output))
+      set(targetOf(part), output.startsWith("Edit") ? "changed" : "written");
+    const removed = PLAIN_REMOVAL.exec(targetOf(part))?.[1];
+    if (removed !== undefined) for (const path of removed.split(/ +/)) set(path, "deleted");
+  }
+  return files;
+}
+
+const SAID: readonly (readonly [RegExp, EditedState])[] = [
+  [/^File created successfully at: ((?:\/|[A-Z]:\\)[^\n]+?)(?: \(|\n|$)/, "created"],
+  [/^The file ((?:\/|[A-Z]:\\)[^\n]+?) has been updated/, "changed"],
+  [/^Successfully replaced .{1,20} in ((?:\/|[A-Z]:\\)[^\n]+?)\.(?:\s|$)/, "changed"],
+  [/^Successfully wrote \d+ bytes to ((?:\/|[A-Z]:\\)[^\n]+)/, "written"],
+  [/^Successfully created and wrote to new file: ((?:\/|[A-Z]:\\)[^\n]+?)\.?(?:\s|$)/, "created"],
+  [/^Successfully (?:overwrote|modified) file: ((?:\/|[A-Z]:\\)[^\n]+?)\.?(?:\s|$)/, "changed"],
+];
+const LETTERS: Readonly<Record<string, EditedState>> = { A: "created", M: "changed", D: "deleted" };
+/** A command that does nothing but remove files by their whole paths. */
+const PLAIN_REMOVAL = /^(?:git )?rm (?:-\w+ )*(\/[\w./-]+(?: \/[\w./-]+)*)$/;
+
+function patchedFiles(output: string): readonly (readonly string[])[] {
+  const list = output.split("Updated the following files:")[1]?.replaceAll("\\n", "\n") ?? "";
+  return [...list.matchAll(/^([AMD]) ([^\n"]+)$/gm)];
+}
+
+/** How the ledger of files agrees with what the tools said. */
+export interface LedgerScore {
+  /** Files that tools said they changed, and how many of them the ledger has, in the right state. */
+  readonly edited: number;
+  readonly found: number;
+  /** Entries of the ledger that the tools' words can judge, and how many are right. */
+  readonly judged: number;
+  readonly right: number;
+  /** Entries that only a command told: nothing in the session says whether they are right. */
+  readonly untold: number;
+}
+
+function scoreLedger(messages: Transcript): LedgerScore {
+  const edited = editedFiles(messages);
+  const ledger = recordFiles(NO_FILES, messages, (path) => path);
+  const entries = new Map<string, EditedState>([
+    ...(ledger.filesCreated ?? []).map((path) => [path, "created"] as const),
+    ...ledger.filesChanged.map((path) => [path, "changed"] as const),
+    ...(ledger.filesDeleted ?? []).map((path) => [path, "deleted"] as const),
+  ]);
+  // What a command did to a file is in no tool's words: such entries are counted and not judged.
+  const commands = recordFiles(NO_FILES, messages.map(onlyCommands), (path) => path);
+  const byCommand = Object.values(commands).flat();
+  const isTold = (path: string): boolean =>
+    byCommand.some((told) => path.endsWith(told) || told.endsWith(path));
+  const agrees = (path: string): boolean => {
+    const [said, known] = [edited.get(path), entries.get(path)];
+    return (
+      known !== undefined && (said === known || isTold(path) || (said === "written" && known !== "deleted"))
+    );
+  };
+  const judged = [...entries.keys()].filter((path) => edited.has(path));
+  const wrong = [...entries.keys()].filter((path) => !edited.has(path) && !isTold(path)).length;
+  return {
+    edited: edited.size,
+    found: [...edited.keys()].filter(agrees).length,
+    judged: judged.length + wrong,
+    right: judged.filter(agrees).length,
+    untold: entries.size - judged.length - wrong,
+  };
+}
+
+function onlyCommands(message: Message): Message {
+  const parts = message.parts.filter((part) => part.type === "tool" && COMMANDS.test(part.tool));
+  return { ...message, parts };
+}
+
+const COMMANDS = /bash|shell|exec/i;
