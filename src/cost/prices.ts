@@ -115,7 +115,16 @@ export function priceOf(
   prices: readonly ModelPrice[] = MODEL_PRICES,
 ): ModelPrice | undefined {
   const name = model?.id.toLowerCase();
-  return name === undefined ? undefined : prices.find((each) => new RegExp(each.model).test(name));
+  return name === undefined ? undefined : prices.find((each) => patternOf(each).test(name));
+}
+
+/** A session has thousands of requests, and each asks. */
+const patterns = new WeakMap<ModelPrice, RegExp>();
+
+function patternOf(price: ModelPrice): RegExp {
+  const known = patterns.get(price) ?? new RegExp(price.model);
+  patterns.set(price, known);
+  return known;
 }
 
 /** What a request cost by kind of token, in dollars. */
