@@ -28,6 +28,29 @@ describe.skipIf(chromiumPath === undefined)("the page of an odd session", () => 
     await page.context().close();
   });
 
+  it("shows a session in a window of 8,000 tokens as one that fits into it, with a row for its summary", async () => {
+    const session = { ...longSession(300), windowTokens: 8_000, windowKnown: true };
+    const { inspectWindow } = createInspection(session);
+    const { page, problems } = await rig.open(session);
+    await page.selectOption("#policy-a", "session");
+    const view = inspectWindow({ policy: "session", budgetTokens: 8_000 });
+    expect(view.size.tokens).toBeLessThanOrEqual(8_000);
+    await expect
+      .poll(() => page.locator(".figure").innerText())
+      .toContain(`${view.size.tokens.toLocaleString("en-US")} of 8,000 tokens`);
+    const numbers = async (rows: string): Promise<readonly number[]> =>
+      (await page.locator(`#by-status ${rows} td.strong`).allInnerTexts()).map((text) =>
+        Number(text.replaceAll(",", "")),
+      );
+    const [all = 0] = (await numbers("tfoot tr:last-child")) as [number?];
+    const sum = (await numbers("tbody tr")).reduce((total, number) => total + number, 0);
+    expect(all).toBe(view.size.tokens);
+    expect(Math.abs(sum + Math.round(view.size.outsideTokens) - all)).toBeLessThan(5);
+    expect(await page.locator('#by-status [data-fate="new"]').count()).toBe(view.inserted.length > 0 ? 1 : 0);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
   it("bears one message of 5 MB", async () => {
     const words = "The total of line 7 is a cent off. ".repeat(150_000);
     const session = sessionWith([message("m", "user", [text(words)])]);

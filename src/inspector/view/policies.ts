@@ -217,19 +217,29 @@ export function runWithin(
     run = runPolicy,
   ): FittedRun => {
     let budget = Math.max(least, Math.round(first));
-    let best: FittedRun | undefined;
+    let best: (FittedRun & { readonly tokens: number }) | undefined;
+    let [fits, exceeds] = [least, Number.POSITIVE_INFINITY];
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const made = { ...run(source, { ...request, budget }), budget };
+      const made = run(source, { ...request, budget });
       const tokens = tokensOf(made);
-      if (tokens <= maxTokens && (best === undefined || budget > best.budget)) best = made;
-      const wanted = Math.max(least, Math.floor(next(budget, tokens)));
+      if (tokens > maxTokens) exceeds = Math.min(exceeds, budget);
+      else if (tokens > (best?.tokens ?? -1)) best = { ...made, budget, tokens };
+      if (tokens <= maxTokens) fits = Math.max(fits, budget);
       const isNearEnough = tokens <= maxTokens && tokens >= maxTokens * NEAR_ENOUGH;
       const fitsWhole = tokens <= maxTokens && made.edits.length === 0;
-      if (isNearEnough || fitsWhole || wanted === budget) return best ?? made;
+      const asked = Math.max(least, Math.floor(next(budget, tokens)));
+      const wanted =
+        asked > fits && asked < exceeds ? asked : Math.floor((fits + Math.min(exceeds, asked)) / 2);
+      if (isNearEnough || fitsWhole || wanted === budget) return best ?? { ...made, budget };
       budget = wanted;
     }
     return best ?? { ...run(source, { ...request, budget: least }), budget: least };
   };
+  // Whole messages stay or go: a step that is too small changes nothing.
+  const less = (budget: number, tokens: number): number =>
+    tokens > maxTokens
+      ? budget - Math.max(tokens - maxTokens, maxTokens * LEAST_STEP)
+      : budget + maxTokens - tokens;
   switch (policy) {
     case "as-sent":
     case "supersede":
@@ -237,11 +247,8 @@ export function runWithin(
     case "session": {
       const made = runPolicy(source, { ...request, budget: windowTokens });
       if (tokensOf(made) <= maxTokens) return { ...made, budget: windowTokens };
-      const kept = fitTo(
-        maxTokens / 2,
-        (keepTokens, tokens) => keepTokens - (tokens - maxTokens),
-        (from, { budget: keepTokens, ...rest }) =>
-          runPolicy(from, { ...rest, budget: windowTokens, keepTokens }),
+      const kept = fitTo(maxTokens / 2, less, (from, { budget: keepTokens, ...rest }) =>
+        runPolicy(from, { ...rest, budget: windowTokens, keepTokens }),
       );
       const settled =
         tokensOf(kept) <= maxTokens
@@ -255,7 +262,7 @@ export function runWithin(
     }
     case "prune":
     case "fold":
-      return fitTo(maxTokens, (budget, tokens) => budget - (tokens - maxTokens));
+      return fitTo(maxTokens, less);
     default: {
       const now = runOf(source, []);
       const nowTokens = tokensOf(now);
@@ -273,6 +280,7 @@ const MAX_TRIES = 5;
 /** How much of the budget must be used for another try not to be worth it, and what a try aims at. */
 const NEAR_ENOUGH = 0.9;
 const NEAR = 0.98;
+const LEAST_STEP = 0.06;
 
 interface RunLimits {
   /** What the messages may take, by the estimates of the rows. */

@@ -200,6 +200,15 @@ describe("a budget", () => {
     expect(sizes.at(-1)).toBe(inspection.inspectWindow({ policy: "as-sent" }).tokensAfter);
   });
 
+  it("of the whole window leaves of a compaction the more the larger it is, and at most as much as it allows", () => {
+    const budgets = [2_000, 4_000, 6_000, 9_000, 12_000, 16_000, 40_000];
+    const sizes = budgets.map(
+      (budgetTokens) => inspection.inspectWindow({ policy: "fold", budgetTokens }).size.tokens,
+    );
+    expect(sizes).toEqual(sizes.toSorted((one, other) => one - other));
+    for (const [at, size] of sizes.entries()) expect(size).toBeLessThanOrEqual(budgets[at] ?? 0);
+  });
+
   it("leaves a window of some size, also where the provider counted less than is estimated", () => {
     const last = steps.at(-1) as Message;
     const usage = { inputTokens: 9_000, outputTokens: 100 };
