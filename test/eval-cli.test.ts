@@ -158,7 +158,12 @@ describe("carryover eval", () => {
     );
     expect(status).toBe(0);
     expect(readFileSync(page, "utf8")).toContain("<h1>What survives</h1>");
-    expect(readdirSync(pictures).sort()).toEqual(["eval-cost.svg", "eval-edit-ready.svg", "eval-recall.svg"]);
+    expect(readdirSync(pictures).sort()).toEqual([
+      "eval-cost.svg",
+      "eval-drift-instructions.svg",
+      "eval-edit-ready.svg",
+      "eval-recall.svg",
+    ]);
     expect(stdout).toContain("Controls hold");
   });
 
