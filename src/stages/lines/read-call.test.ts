@@ -143,6 +143,19 @@ describe("readCall", () => {
     expect(sourcesOf(call(tool, { path: "a" }, "x"))).toEqual(["call", source]);
   });
 
+  it.each([
+    { input: { command: "sed -n '1,80p' src/a.ts" }, source: "read" },
+    { input: { command: "cd /home/me/app && cat src/a.ts" }, source: "read" },
+    { input: { cmd: "git diff src/a.ts" }, source: "read" },
+    { input: { command: ["bash", "-lc", "nl -ba src/a.ts"] }, source: "read" },
+    { input: { command: "cat > src/a.ts" }, source: "output" },
+    { input: { command: "npm test | tail -5" }, source: "output" },
+    { input: { command: "git log" }, source: "output" },
+    { input: { text: "cat src/a.ts" }, source: "output" },
+  ])("takes what $input prints for: $source", ({ input, source }) => {
+    expect(sourcesOf(call("bash", input, "x")).at(-1)).toBe(source);
+  });
+
   it("names the file that a call is about", () => {
     expect(readCall(call("read", { path: "src/a.ts" }, "")).path).toBe("src/a.ts");
     expect(readCall(call("bash", { path: "src/a.ts" }, "")).path).toBeUndefined();

@@ -123,6 +123,21 @@ describe("selectRows", () => {
     expect(kept).toEqual(isClosed ? [1, 2, 3, 4] : [1, 4]);
   });
 
+  it.each([
+    { maxChars: 30_000, tool: "read", gapChars: 225, isClosed: true },
+    { maxChars: 30_000, tool: "read", gapChars: 226, isClosed: false },
+    { maxChars: 90_000, tool: "read", gapChars: 320, isClosed: true },
+    { maxChars: 90_000, tool: "read", gapChars: 321, isClosed: false },
+    { maxChars: 4_000, tool: "read", gapChars: 60, isClosed: true },
+    { maxChars: 30_000, tool: "bash", gapChars: 61, isClosed: false },
+  ])("a gap of $gapChars in what $tool printed, at $maxChars: closed $isClosed", (each) => {
+    const { maxChars, tool, gapChars, isClosed } = each;
+    const output = `first line of it\n${"x".repeat(gapChars - 1)}\n${listing(2_000)}`;
+    const transcript = talk(agent(call(tool, { path: "a" }, output)));
+    const { text } = select(transcript, { maxChars, worth: (row) => (row === 2 || row > 9 ? 1e-9 : 1) });
+    expect(text.includes("x".repeat(40))).toBe(isClosed);
+  });
+
   it("closes a short gap at the beginning and at the end of a text", () => {
     const lines = ["short", "x".repeat(300), "y".repeat(300), "z".repeat(300), "end"];
     const worth = (row: number): number => (row === 2 || row === 4 ? 1 : 0.001);

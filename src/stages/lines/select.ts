@@ -25,7 +25,8 @@ export const GAP_MARKER = "[...]";
 export function selectRows(fill: FillRows, scores: RowScores, options: SelectOptions): RowSelection {
   const { maxChars } = options;
   const { worth, firstWholePart, tailChars, verbatimParts } = requireRows(fill, scores, options);
-  const fileGapChars = Math.min(FILL_SHARES.closedFileGapChars, FILL_SHARES.closedFileGap * maxChars);
+  const { closedGapChars, closedFileGap, closedFileGapChars } = FILL_SHARES;
+  const fileGapChars = Math.max(closedGapChars, Math.min(closedFileGapChars, closedFileGap * maxChars));
   const ranges = measureSegments(fill, worth, verbatimParts);
   const isKept = new Uint8Array(fill.rows.count);
   const isShown = new Uint8Array(fill.parts.length);
@@ -236,9 +237,9 @@ function requireWords(
   const require = (part: FillPart): void => {
     const chars = charsOfPart(fill, part);
     if (chars > roomChars && !isFirst(part)) return;
-    let leftChars = chars > roomChars ? roomChars / 2 : chars;
-    roomChars -= leftChars;
-    leftChars -= part.headChars;
+    const givenChars = chars > roomChars ? roomChars / 2 : chars;
+    let leftChars = givenChars - part.headChars;
+    roomChars -= givenChars;
     for (let segment = part.firstSegment; segment < part.endSegment; segment++) {
       const { firstRow, endRow, source } = segments[segment] as FillSegment;
       for (let row = firstRow; row < endRow; row++) {
@@ -288,7 +289,6 @@ function preferRecent(
 }
 
 const NEWEST_RESULTS = 5;
-
 interface FloorRoom {
   readonly floors: Floors;
   readonly firstWholePart: number;
