@@ -89,7 +89,10 @@ await describeAgent(pi, () => {
     const again = await open(["-c"]);
     await again.command("/forks", /#1 Look for the lighthouse/);
     await again.prompt("Are you back?");
-    await waitFor(() => resultsIn(server.requests.at(-1)).length === 1, "the result at the model");
+    await waitFor(
+      () => resultsIn(server.requests.slice(begun).at(-1)).length === 1,
+      "the result at the model",
+    );
     await again.settled(1);
     await again.prompt("Sure?");
     const [result = "", ...others] = resultsIn(server.requests.at(-1));
@@ -107,14 +110,20 @@ await describeAgent(pi, () => {
     ]);
     const session = await open([]);
     await session.ask({ type: "prompt", message: "Fork it once more" });
-    await waitFor(() => resultsIn(server.requests.at(-1)).length === 1, "the result at the model");
+    await waitFor(
+      () => resultsIn(server.requests.slice(begun).at(-1)).length === 1,
+      "the result at the model",
+    );
     await session.kill();
     server.discardSteps();
     server.script([say("Back."), say("Yes."), say("Yes.")]);
     const again = await open(["-c"]);
     await again.prompt("Are you back?");
     // Where pi had not stored it, it comes with a turn of its own.
-    await waitFor(() => resultsIn(server.requests.at(-1)).length === 1, "the result at the model");
+    await waitFor(
+      () => resultsIn(server.requests.slice(begun).at(-1)).length === 1,
+      "the result at the model",
+    );
     await waitFor(
       async () => asObject((await again.ask({ type: "get_state" })).data).isStreaming === false,
       "rest",
@@ -136,7 +145,7 @@ await describeAgent(pi, () => {
     await session.prompt("Fork it a third time");
     await waitFor(() => childRequests().length > 0, "a request of the child");
     process.kill(newestChild(world), "SIGKILL");
-    await waitFor(() => resultsIn(server.requests.at(-1)).length === 1, "the end at the model");
+    await waitFor(() => resultsIn(server.requests.slice(begun).at(-1)).length === 1, "the end at the model");
     expect(resultsIn(server.requests.at(-1))[0]).toMatch(/state="(?:failed|interrupted)"/);
     await session.settled(2);
     await session.prompt("Sure?");
