@@ -212,7 +212,7 @@ function describeCompaction(
     return { status: "unchanged" as const, format, reason, tokensBefore };
   }
   const changedParts = outcome.edits.filter(({ type }) => type === "hide-part" || type === "replace-part");
-  const { userWords, filesRead, filesChanged, anchors } = plan.facts;
+  const { userWords, filesRead, filesCreated = [], filesChanged, anchors } = plan.facts;
   return {
     status: isDryRun ? ("planned" as const) : ("compacted" as const),
     format,
@@ -230,7 +230,8 @@ function describeCompaction(
     carried: {
       userMessages: userWords.length,
       filesRead: filesRead.length,
-      filesChanged: filesChanged.length,
+      // A file that was made is one that was changed, to whoever counts.
+      filesChanged: filesCreated.length + filesChanged.length,
       anchors: anchors.length,
     },
     request: {

@@ -221,7 +221,8 @@ function writeAnswer(parts: readonly UnknownObject[], origin: UnknownObject | un
   const { reasoning: ___, __openai_function_call_ids__: ____, ...additional_kwargs } = kwargs;
   const { output: _____, id: ______, ...response_metadata } = asObject(origin?.response_metadata);
   return new AIMessage({
-    content: plainContent(blocks) as string,
+    // A text of nothing would be sent as one to OpenAI's Responses, which refuses it.
+    content: blocks.length === 0 ? [] : (plainContent(blocks) as string),
     tool_calls: calls.map(({ toolCallId: id, toolName: name, input }) => {
       return { type: "tool_call", id: textOrJson(id), name: textOrJson(name), args: asObject(input) };
     }),
