@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { claudeCode as format } from "../../formats/files/claude-code/claude-code.ts";
 import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
 import {
@@ -188,16 +189,26 @@ async function exists(file: string): Promise<boolean> {
   );
 }
 
-/** The environment names the session in which the server was started: after `/clear` another one calls. */
+/**
+ * The environment names the session in which the server was started: after `/clear` another one calls. A session writes its
+ * lines down a moment after it has called a tool, so that without waiting a child would not know the newest of them.
+ */
 async function callingSession({ meta }: CallingTool, place: AgentPlace): Promise<string | undefined> {
   const started = place.env.CLAUDE_CODE_SESSION_ID;
   const callId = asString(meta["claudecode/toolUseId"]);
   if (callId === undefined) return started;
   const folder = projectFolder(place);
-  for (const name of (await newestFiles(folder)).slice(0, MAX_LOOKED_AT))
-    if (tailOf(join(folder, name), TAIL_BYTES).includes(callId)) return basename(name, ".jsonl");
+  for (let waitedMs = 0; waitedMs < WRITTEN_MS; waitedMs += PAUSE_MS) {
+    for (const name of (await newestFiles(folder)).slice(0, MAX_LOOKED_AT))
+      if (tailOf(join(folder, name), TAIL_BYTES).includes(callId)) return basename(name, ".jsonl");
+    await sleep(PAUSE_MS);
+  }
   return started;
 }
+
+/** How long a call may take until it is written down. That of a sub-agent never is, at least not here. */
+const WRITTEN_MS = 1_500;
+const PAUSE_MS = 25;
 
 /** The sessions of a folder, newest first. */
 async function newestFiles(folder: string): Promise<readonly string[]> {

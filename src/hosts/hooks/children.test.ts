@@ -98,10 +98,16 @@ async function call(name: string, args: object): Promise<string> {
   return callUnseen(name, args);
 }
 
+function append(line: object): void {
+  appendFileSync(join(sessions, `${PARENT}.jsonl`), `${JSON.stringify(line)}\n`);
+}
+
 /** A call that no hook was told of, or one that it refused a sub-agent. */
 async function callUnseen(name: string, args: object): Promise<string> {
   const { signal } = new AbortController();
-  const running: RunningTool = await tools.running({ "claudecode/toolUseId": `toolu_${callCount}` }, signal);
+  const toolUseID = `toolu_${callCount}`;
+  append({ type: "progress", toolUseID });
+  const running: RunningTool = await tools.running({ "claudecode/toolUseId": toolUseID }, signal);
   return (await tools.tools[name]?.execute(args, running)) ?? "";
 }
 
@@ -114,6 +120,21 @@ it("has a child that knows the conversation, with the parent's mode and the budg
   expect(readFileSync(join(sessions, child), "utf8")).toContain("Look after the lighthouse");
   const again = await call("fork", { prompt: "Look again.", resume: "1", wait_s: 20 });
   expect(again).toContain("--max-budget-usd 1.7500");
+});
+
+it("knows what the session writes down only after it has called", async () => {
+  await serve();
+  noteMode({ HOME: home }, "toolu_late", "plan");
+  const running = tools.running({ "claudecode/toolUseId": "toolu_late" }, new AbortController().signal);
+  const timestamp = new Date().toISOString();
+  const message = { role: "user", content: "The lamp is green." };
+  setTimeout(() => {
+    append({ type: "user", uuid: "m2", parentUuid: "m1", timestamp, message });
+    append({ type: "progress", toolUseID: "toolu_late" });
+  }, 300);
+  await tools.tools.fork?.execute({ prompt: "Look.", wait_s: 20 }, await running);
+  const child = readdirSync(sessions).find((name) => !name.startsWith(PARENT)) ?? "";
+  expect(readFileSync(join(sessions, child), "utf8")).toContain("The lamp is green.");
 });
 
 it("is neither started nor spoken to by a call that no hook has seen, also behind one that was", async () => {
@@ -139,8 +160,7 @@ it("reads calls of our tools under the names that it is offered, and no cost whe
     },
     { type: "user", uuid: "m3", parentUuid: "m2", message: { role: "user", content: results } },
   ];
-  for (const line of lines)
-    appendFileSync(join(sessions, `${PARENT}.jsonl`), `${JSON.stringify({ ...line, timestamp })}\n`);
+  for (const line of lines) append({ ...line, timestamp });
   expect(await call("fork", { prompt: "FAIL", wait_s: 20 })).not.toContain("cost=");
   const child = readdirSync(sessions).find((name) => !name.startsWith(PARENT)) ?? "";
   const written = readFileSync(join(sessions, child), "utf8");

@@ -42,7 +42,7 @@ export interface OpenClawWorld {
   remove(): Promise<void>;
 }
 
-export function createOpenClawWorld(server: ModelServer, plugin: string, port = 0): OpenClawWorld {
+export function createOpenClawWorld(server: ModelServer, plugin: string, port?: number): OpenClawWorld {
   const sandbox = createSandbox();
   const state = join(sandbox.home, ".openclaw");
   const cost = { input: 1, output: 1, cacheRead: 0.1, cacheWrite: 1 };
@@ -57,7 +57,12 @@ export function createOpenClawWorld(server: ModelServer, plugin: string, port = 
       },
       models: { mode: "replace", providers: { scripted } },
       tools: { exec: { security: "full", ask: "off" } },
-      gateway: { mode: "local", port, bind: "loopback", auth: { mode: "token", token: "scripted" } },
+      gateway: {
+        mode: "local",
+        ...(port !== undefined && { port }),
+        bind: "loopback",
+        auth: { mode: "token", token: "scripted" },
+      },
       plugins: {
         load: { paths: [plugin] },
         entries: { carryover: { enabled: true } },
