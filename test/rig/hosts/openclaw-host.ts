@@ -32,7 +32,8 @@ export function openClawHost(cli: () => string): HostUnderTest & { close(): Prom
       return {
         async turn(text, replies) {
           const before = server.requests.length;
-          server.script(replies.map(stepOf));
+          // What comes of a scenario before, such as the announcement of its child, is answered otherwise.
+          server.script(replies.map((reply) => ({ ...stepOf(reply), contains: text })));
           check(await world.ask(text, session));
           return server.requests.slice(before).filter(isOfParent).map(messagesOf);
         },
