@@ -57,7 +57,8 @@ export function verdictLine({ policies }: EvalReport): string {
     .filter(({ usable }) => Number.isFinite(usable))
     .sort((one, other) => other.usable - one.usable);
   const [best, second] = ranked;
-  if (best === undefined) return "No session is long enough to compare policies.";
+  if (best === undefined)
+    return "Policies were not compared: recall was not measured, or no session is long enough for it.";
   const share = (usable: number): string => usable.toFixed(2).replace(/^0/, "");
   const other = ranked.find(({ policy }) => policy === "last-N" && policy !== best.policy) ?? second;
   const than = other === undefined ? "" : `, ${other.policy} ${share(other.usable)}`;
