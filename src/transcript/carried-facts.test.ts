@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../test/rig/notation.ts";
-import { ANCHOR_TYPES, type CarriedFacts, readCarriedFacts } from "./carried-facts.ts";
+import { ANCHOR_TYPES, type CarriedFacts, readCarriedFacts, readPins } from "./carried-facts.ts";
 
 const FACTS: CarriedFacts = {
   generation: 3,
@@ -10,9 +10,11 @@ const FACTS: CarriedFacts = {
     { handle: "m4/0", text: "And the tail." },
   ],
   omittedWords: 7,
-  pins: [{ text: "Never push.", handle: "m2/0" }, { text: "Speak German." }],
+  pins: [{ text: "Never push.", handle: "m2/0", marked: true }, { text: "Speak German." }],
   filesRead: ["a.ts"],
   filesChanged: ["b.ts"],
+  filesCreated: ["c.ts"],
+  filesDeleted: ["d.ts"],
   anchors: ANCHOR_TYPES.map((type) => ({ type, text: `a ${type}`, handle: "m3/1", seen: 2 })),
 };
 
@@ -94,5 +96,13 @@ describe("readCarriedFacts", () => {
   it("reads the first 2,000 entries of a list", () => {
     const filesRead = Array.from({ length: 2_001 }, (_, number) => `${number}.ts`);
     expect(readCarriedFacts({ filesRead })?.filesRead).toEqual(filesRead.slice(0, 2_000));
+  });
+});
+
+describe("readPins", () => {
+  it("gives back pins, and drops what is none", () => {
+    expect(readPins(deepFreeze([...FACTS.pins, { handle: "m9/0" }, null]))).toEqual(FACTS.pins);
+    expect(readPins("Never push.")).toEqual([]);
+    expect(readPins([{ text: "Never push.", marked: "yes" }])).toStrictEqual([{ text: "Never push." }]);
   });
 });

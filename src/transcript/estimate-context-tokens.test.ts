@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript as notated } from "../../test/rig/notation.ts";
 import {
+  addToStart,
   type ContextEstimateOptions,
   createContextTally,
+  EMPTY_TALLY,
   estimateContextTokens,
 } from "./estimate-context.ts";
 import { estimateMessageTokens, startCalibration } from "./estimate-message.ts";
@@ -346,5 +348,28 @@ describe("usage of a model", () => {
       });
     expect(estimateContextTokens(cleared(50)).source).toBe("usage");
     expect(estimateContextTokens(cleared(51)).source).toBe("heuristic");
+  });
+});
+
+describe("addToStart", () => {
+  it("begins a tally where all but the newest messages were counted before", () => {
+    const cleared = transcript("a(bash:90)").map((message) => ({
+      ...message,
+      parts: message.parts.map((part) => ({ ...part, clearedAt: 50 })),
+    }));
+    const messages: Transcript = deepFreeze([
+      ...transcript("u:41 u:400", { 1: { metadata: { agentVisible: false } } }),
+      ...cleared,
+      ...transcript("a:9 u:9", { 0: { createdAt: 40, usage: usage({ inputTokens: 500 }) } }),
+    ]);
+    for (let before = 0; before <= 3; before++) {
+      const start = messages
+        .slice(0, before)
+        .reduce((counted, message) => addToStart(counted, message, {}), EMPTY_TALLY);
+      expect(start.messages).toBe(before);
+      const tally = createContextTally({}, start);
+      for (const message of messages.slice(before)) tally.add(message);
+      expect(tally.estimate()).toEqual(estimateContextTokens(messages));
+    }
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript } from "../../test/rig/notation.ts";
-import { findFaults } from "./format.ts";
+import { findFaults, findRenamedCalls } from "./format.ts";
 import type { Message } from "./message.ts";
 import type { Part, ToolPart } from "./part.ts";
 
@@ -74,6 +74,15 @@ describe("findFaults", () => {
       { rule: "first-message-is-user", messageId: "u", text: "the first message is from assistant" },
       { rule: "empty-text", messageId: "u", partIndex: 1, text: "a text of nothing but blanks" },
       { rule: "call-id-repeated", messageId: "u", partIndex: 1, text: "call c is there twice" },
+    ]);
+  });
+});
+
+describe("findRenamedCalls", () => {
+  it("names the calls whose id the wire has twice, and no others", () => {
+    const renamed: ToolPart = { ...call, callId: "c-2", irregular: true };
+    expect(findRenamedCalls(deepFreeze([user(said("x"), call), user(said("y"), renamed)]))).toEqual([
+      { rule: "call-id-repeated", messageId: "u", partIndex: 1, text: "the id of call c-2 is there twice" },
     ]);
   });
 });

@@ -8,6 +8,8 @@ import {
   outcomeText,
   partText,
   pendingCalls,
+  readSpanHandle,
+  spanHandle,
   toolResults,
 } from "./content.ts";
 import type { Transcript } from "./message.ts";
@@ -152,5 +154,20 @@ describe("partText", () => {
     expect(partText({ type: "text", text: "hi" })).toBe("hi");
     expect(partText({ type: "tool", callId: "c", tool: "read", input: {}, outcome })).toBe("no such file");
     expect(partText({ type: "reasoning", text: "hm" })).toBe("");
+  });
+});
+
+describe("spanHandle", () => {
+  it.each([
+    { notation: "u:1", handle: "m1", ends: undefined },
+    { notation: "u:1 a:1", handle: "m1..m2", ends: ["m1", "m2"] },
+    { notation: "u:1 a:1 u:1", handle: "m1..m3", ends: ["m1", "m3"] },
+  ])("names the messages of $notation as $handle", ({ notation, handle, ends }) => {
+    expect(spanHandle(transcript(notation))).toBe(handle);
+    expect(readSpanHandle(handle)).toEqual(ends);
+  });
+
+  it("names nothing where there is no message", () => {
+    expect(spanHandle([])).toBe("");
   });
 });
