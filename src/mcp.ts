@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { loadHookAgent } from "./hook-agents.ts";
 import { type AgentTools, createAgentTools } from "./hosts/hooks/agent-tools.ts";
 import { serveMcp } from "./hosts/hooks/serve-mcp.ts";
-import { createLogFile } from "./hosts/log-file.ts";
+import { createLogFile } from "./hosts/host-files.ts";
 import { LOG_FILE, pluginFolders } from "./plugin/stores/folders.ts";
 import { asObject, asString } from "./text/json.ts";
 

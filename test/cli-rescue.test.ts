@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { placeOf } from "../src/cli/handoff/places.ts";
+import { placeOf } from "../src/cli/handoff/deliver.ts";
 import type { Finding } from "../src/cli/rescue/lines/session-lines.ts";
 import { writeClaudeCode } from "../src/handoff/writers/claude-code.ts";
 import { type BrokenSession, brokenSessions, talk } from "./rig/agents/broken-sessions.ts";

@@ -3,8 +3,8 @@ import { basename, join, resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { explainCost } from "../src/cost/explain-cost.ts";
-import { MODEL_PRICES } from "../src/cost/prices.ts";
 import { readRequests } from "../src/cost/read-requests.ts";
+import { MODEL_PRICES } from "../src/cost/recorded-request.ts";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import { asArray, asObject, type UnknownObject } from "../src/text/json.ts";
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fetchSuite, readSuite, type SuiteEntry } from "../src/cli/eval/suite.ts";
+import { fetchSuite, readSuite, type SuiteEntry } from "../src/cli/eval/eval.ts";
 import { bundleCli } from "./rig/build-cli.ts";
 import { exportOf, workingSession } from "./rig/eval-session.ts";
 

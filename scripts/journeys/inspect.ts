@@ -29,6 +29,8 @@ export const travel: Journey = async ({ recordFunctions, buildPage, root }) => {
   });
   process.env.BROWSER = "true";
   const address = printedAddress();
+  // The command line loads a verb when it is named. Loaded before, since what modules run while they load does not count.
+  await import("../../src/cli/inspect/inspect.ts");
   const command = await recordFunctions(import.meta.url, async () => {
     const ended = runCli(["inspect", `${root}examples/sessions/opencode-session.json`, "--open"], "0.0.0");
     const failed = ended.then((status) => {

@@ -19,8 +19,8 @@ import {
   explainCost,
   type SessionCost,
 } from "../cost/explain-cost.ts";
-import { MODEL_PRICES, type ModelPrice, readPrices } from "../cost/prices.ts";
 import { readRequests } from "../cost/read-requests.ts";
+import { MODEL_PRICES, type ModelPrice, readPrices } from "../cost/recorded-request.ts";
 import { replayCost } from "../eval/measures/measure-cost.ts";
 import { errorMessage } from "../text/truncate.ts";
 import { findTranscriptFiles } from "./files/find-files.ts";

@@ -1,6 +1,6 @@
 import { plural } from "../text/truncate.ts";
 import type { BreakCause, CacheBreak, SessionCost } from "./explain-cost.ts";
-import { type ModelPrice, priceOf } from "./prices.ts";
+import { type ModelPrice, priceOf } from "./recorded-request.ts";
 
 /** What a session cost, row by row: a name, dollars, and what they were paid for. */
 export function costRows({ totals }: SessionCost): readonly CostRow[] {

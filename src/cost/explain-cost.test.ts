@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { linesOf, next, type Sent, START, size, text } from "../../test/rig/cache-session.ts";
 import { type BreakCause, dearest, explainCost } from "./explain-cost.ts";
-import { readPrices } from "./prices.ts";
 import { readRequests } from "./read-requests.ts";
+import { readPrices } from "./recorded-request.ts";
 
 function costOf(wire: readonly unknown[]) {
   return explainCost(readRequests({ format: "claude-code", wire, transcript: [] }));

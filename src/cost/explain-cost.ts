@@ -1,8 +1,17 @@
 import { CACHE_PROFILES, type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
 import { asObject, asString, omitUndefined, safeJson } from "../text/json.ts";
 import type { Usage } from "../transcript/message.ts";
-import { type ModelPrice, priceOf, priceRequest, priceRewriting, type RequestPrice } from "./prices.ts";
-import { promptTokensOf, type RecordedPrompt, type RecordedRequest, sumUsage } from "./recorded-request.ts";
+import {
+  type ModelPrice,
+  priceOf,
+  priceRequest,
+  priceRewriting,
+  promptTokensOf,
+  type RecordedPrompt,
+  type RecordedRequest,
+  type RequestPrice,
+  sumUsage,
+} from "./recorded-request.ts";
 
 /**
  * What the requests of a session cost, and which of them did not find in the provider's cache what the request before had

@@ -11,8 +11,9 @@ import {
   type Message,
   project,
   type Transcript,
+  withText,
 } from "../transcript/message.ts";
-import { type Part, type TextPart, withText } from "../transcript/part.ts";
+import type { Part, TextPart } from "../transcript/part.ts";
 
 /**
  * What was said in a session, and by whom: without what Carryover wrote into it and what the agent says of itself, a

@@ -307,3 +307,17 @@ export function fitsBudget(
   }
   return true;
 }
+
+/**
+ * The index of the first message of the newest turns; 0 while there are no more turns than these. A turn begins with
+ * a user message, and a compaction marker is one.
+ */
+export function startOfNewestTurns(messages: Transcript, protectTurns: number): number {
+  let turns = 0;
+  let index = messages.length;
+  while (turns < protectTurns && index > 0) {
+    index--;
+    if (messages[index]?.role === "user") turns++;
+  }
+  return index;
+}

@@ -12,7 +12,7 @@ import { applyEdits, runStages } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type Part, type ToolPart } from "../transcript/part.ts";
-import { filterCompacted } from "./boundary.ts";
+import { filterCompacted, startOfNewestTurns } from "./boundary.ts";
 import {
   PRUNE_MINIMUM,
   PRUNE_PROTECT,
@@ -21,7 +21,6 @@ import {
   prune,
   pruneStage,
   restore,
-  startOfNewestTurns,
 } from "./prune.ts";
 
 const read = (notation: string) => deepFreeze(transcript(notation));

@@ -14,7 +14,7 @@ import {
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
 import { type CallId, CLEARED_PLACEHOLDER } from "../transcript/part.ts";
-import { filterCompacted } from "./boundary.ts";
+import { filterCompacted, startOfNewestTurns } from "./boundary.ts";
 
 /**
  * Plans which old tool outputs to clear. A cleared output is not deleted: the model reads a placeholder, the output
@@ -190,18 +190,4 @@ export function restore(
     }
   }
   return edits;
-}
-
-/**
- * The index of the first message of the newest turns; 0 while there are no more turns than these. A turn begins with
- * a user message, and a compaction marker is one.
- */
-export function startOfNewestTurns(messages: Transcript, protectTurns: number): number {
-  let turns = 0;
-  let index = messages.length;
-  while (turns < protectTurns && index > 0) {
-    index--;
-    if (messages[index]?.role === "user") turns++;
-  }
-  return index;
 }

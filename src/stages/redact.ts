@@ -4,8 +4,8 @@ import { normalizeText } from "../text/normalize.ts";
 import { REDACT_SHAPE, type RedactOptions, redactSecretsWithReport } from "../text/secrets/redact-secrets.ts";
 import { outcomeText } from "../transcript/content.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
-import { isVisibleToModel, type Message, normalizePartText } from "../transcript/message.ts";
-import { type FilePart, type Part, type ToolPart, withText } from "../transcript/part.ts";
+import { isVisibleToModel, type Message, normalizePartText, withText } from "../transcript/message.ts";
+import type { FilePart, Part, ToolPart } from "../transcript/part.ts";
 
 /**
  * Replaces secrets in texts, inputs and results by typed placeholders. It goes before anything that cuts: half a key is

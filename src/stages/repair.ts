@@ -12,6 +12,7 @@ import {
   reachesModel,
   type Transcript,
   withCallNames,
+  withText,
 } from "../transcript/message.ts";
 import {
   COMPACTION_QUESTION,
@@ -19,7 +20,6 @@ import {
   type TextPart,
   type ToolOutcome,
   type ToolPart,
-  withText,
 } from "../transcript/part.ts";
 
 /** Edits after which no provider refuses the transcript for its structure: the last stage before anything is sent. */

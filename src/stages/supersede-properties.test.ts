@@ -9,8 +9,7 @@ import { applyEdits, type ReplacePart, runStages } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
-import { filterCompacted } from "./boundary.ts";
-import { startOfNewestTurns } from "./prune.ts";
+import { filterCompacted, startOfNewestTurns } from "./boundary.ts";
 import { supersede } from "./supersede.ts";
 
 const lines = (count: number): string =>

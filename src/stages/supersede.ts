@@ -9,11 +9,11 @@ import {
   toolResults,
 } from "../transcript/content.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
-import type { Transcript } from "../transcript/message.ts";
-import { type ToolPart, withText } from "../transcript/part.ts";
-import { filterCompacted } from "./boundary.ts";
+import { type Transcript, withText } from "../transcript/message.ts";
+import type { ToolPart } from "../transcript/part.ts";
+import { filterCompacted, startOfNewestTurns } from "./boundary.ts";
 import { type FileAccess, type FileRead, fileAccess } from "./file-access.ts";
-import { PRUNE_PROTECT_TURNS, PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "./prune.ts";
+import { PRUNE_PROTECT_TURNS, PRUNE_PROTECTED_TOOLS } from "./prune.ts";
 import { replaceCall } from "./shrink.ts";
 
 /**

@@ -9,6 +9,7 @@ import {
   normalizePartText,
   type Role,
   type Transcript,
+  withText,
 } from "./message.ts";
 import {
   CLEARED_PLACEHOLDER,
@@ -17,7 +18,6 @@ import {
   type Part,
   type ToolOutcome,
   type ToolPart,
-  withText,
 } from "./part.ts";
 
 /**

@@ -11,7 +11,6 @@ import {
   type TextPart,
   type ToolOutcome,
   type ToolPart,
-  withText,
 } from "./part.ts";
 
 export type { MessageId } from "./part.ts";
@@ -377,4 +376,10 @@ export function isBareMarker(message: Message): boolean {
 /** The compaction marker of a message, if it is one. */
 export function compactionPart(message: Message): CompactionPart | undefined {
   return message.parts.find((part) => part.type === "compaction");
+}
+
+/** The outcome with another text; a pending one has none. */
+export function withText(outcome: ToolOutcome, text: string): ToolOutcome {
+  if (outcome.status === "done") return { ...outcome, output: text };
+  return outcome.status === "failed" ? { ...outcome, error: text } : outcome;
 }

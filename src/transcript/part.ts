@@ -105,9 +105,3 @@ export const COMPACTION_QUESTION = "What did we do so far?";
 
 /** What the model reads in place of an output that was cleared. */
 export const CLEARED_PLACEHOLDER = "[Old tool result content cleared]";
-
-/** The outcome with another text; a pending one has none. */
-export function withText(outcome: ToolOutcome, text: string): ToolOutcome {
-  if (outcome.status === "done") return { ...outcome, output: text };
-  return outcome.status === "failed" ? { ...outcome, error: text } : outcome;
-}

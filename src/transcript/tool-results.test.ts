@@ -12,8 +12,8 @@ import {
   spanHandle,
   toolResults,
 } from "./content.ts";
-import type { Transcript } from "./message.ts";
-import { CLEARED_PLACEHOLDER, type ToolPart, withText } from "./part.ts";
+import { type Transcript, withText } from "./message.ts";
+import { CLEARED_PLACEHOLDER, type ToolPart } from "./part.ts";
 
 const history = transcript("u:5 a:3(read:9,bash!4,bash?) a(read~7) u:2");
 const hiddenMessage = { metadata: { agentVisible: false } };

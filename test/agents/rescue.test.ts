@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { placeOf } from "../../src/cli/handoff/places.ts";
+import { placeOf } from "../../src/cli/handoff/deliver.ts";
 import type { Finding } from "../../src/cli/rescue/lines/session-lines.ts";
 import { outcomeText } from "../../src/transcript/content.ts";
 import {

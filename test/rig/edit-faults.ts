@@ -4,7 +4,7 @@ import {
   type WireBlock,
   type WireMessage,
   type WirePlace,
-} from "../../src/formats/faults/wire-message.ts";
+} from "../../src/formats/faults/find-common-faults.ts";
 import { readAnthropicWire, signatureOf } from "../../src/formats/wires/anthropic/find-faults.ts";
 import { NO_SIGNATURES, readGeminiWire } from "../../src/formats/wires/gemini/find-faults.ts";
 import { readOpenAIChatWire } from "../../src/formats/wires/openai-chat/find-faults.ts";

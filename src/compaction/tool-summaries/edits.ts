@@ -9,8 +9,8 @@ import {
   type Message,
   type MessageId,
   type Transcript,
+  withText,
 } from "../../transcript/message.ts";
-import { withText } from "../../transcript/part.ts";
 import { REDACTION_RULE } from "../ports/option-rules.ts";
 import { digestLine } from "../summary/message.ts";
 import {

@@ -1,6 +1,5 @@
 import type { Transcript } from "../../transcript/message.ts";
-import { historyText, plainMessages, unescapeText } from "../probe/history-text.ts";
-import { hasIdentifier } from "../probe/identifiers.ts";
+import { hasIdentifier, historyText, plainMessages, unescapeText } from "../probe/history-text.ts";
 import {
   chooseProbes,
   createProbe,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { editLines, findIdentifiers } from "./identifiers.ts";
+import { editLines, findIdentifiers } from "./history-text.ts";
 
 describe("findIdentifiers", () => {
   it.each([

@@ -4,19 +4,17 @@ import type { ToolPart } from "../../transcript/part.ts";
 import {
   blockAt,
   callsOf,
-  type HistoryBlock,
-  type HistoryText,
-  historyText,
-  outputOf,
-  unescapeText,
-} from "./history-text.ts";
-import {
   editLines,
   findIdentifiers,
+  type HistoryBlock,
+  type HistoryText,
   hasIdentifier,
+  historyText,
   type Mentioned,
+  outputOf,
   type TargetClass,
-} from "./identifiers.ts";
+  unescapeText,
+} from "./history-text.ts";
 
 /** A place in a recorded session, and what the agent used after it that it could only know from before. */
 export interface Probe {

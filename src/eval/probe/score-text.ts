@@ -1,5 +1,4 @@
-import { unescapeText } from "./history-text.ts";
-import { hasIdentifier } from "./identifiers.ts";
+import { hasIdentifier, unescapeText } from "./history-text.ts";
 import type { LocatedTarget, Probe } from "./next-use.ts";
 
 /** What a text keeps of a probe's targets, target by target and edit by edit. */

@@ -2,8 +2,8 @@ import { findCompletedCompaction } from "../../stages/boundary.ts";
 import { isObject, safeJson } from "../../text/json.ts";
 import { type Cut, copyOf, headCut } from "../../text/truncate.ts";
 import { outcomeText } from "../../transcript/content.ts";
-import { createIdDeduplicator, type Message, type Transcript } from "../../transcript/message.ts";
-import { type CallId, type Part, withText } from "../../transcript/part.ts";
+import { createIdDeduplicator, type Message, type Transcript, withText } from "../../transcript/message.ts";
+import type { CallId, Part } from "../../transcript/part.ts";
 import { createMarkingNamer, createOpenCalls } from "../blocks/message-head.ts";
 import type {
   CallPiece,

@@ -199,6 +199,22 @@ interface GuardedHook<Given extends readonly unknown[]> {
   readonly limitMs?: number;
 }
 
+/** The hooks as OpenCode calls them: a failure of ours stays ours. */
+export function guardedHooks(hooks: DecidingHooks, onFailure: (hook: string, cause: unknown) => void): Hooks {
+  const entries = Object.entries(hooks).map(([name, run]) => [
+    name,
+    guardedHook({ name, run: run as (...given: unknown[]) => Promise<undefined> }, onFailure),
+  ]);
+  return Object.fromEntries(entries) as Hooks;
+}
+
+/** The hooks, each giving back what is to be changed, if anything. */
+export type DecidingHooks = {
+  [Name in keyof Omit<Hooks, "tool">]: Hooks[Name] extends ((...given: infer Given) => unknown) | undefined
+    ? (...given: Given) => Promise<unknown>
+    : never;
+};
+
 /** Why a call must not be made. When our check fails, a person's call goes on; a fork's does not, since the check is what holds it. */
 export async function refusalOf(
   readCall: () => ToolCall,

@@ -1,7 +1,10 @@
-import type { SessionMessage, SessionPart } from "../../formats/wires/opencode/decode-messages.ts";
-import { decodeMessages } from "../../formats/wires/opencode/decode-messages.ts";
+import {
+  decodeMessages,
+  type SessionMessage,
+  type SessionPart,
+} from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
-import type { HostFormat, MessageNote, TurnSettings } from "../../plugin/host/agent-host.ts";
+import type { HostFormat, MessageNote, OutgoingRequest, TurnSettings } from "../../plugin/host/agent-host.ts";
 import { targetsOf } from "../../session/history.ts";
 import {
   asNumber,
@@ -308,4 +311,30 @@ function isSameNote(one: UnknownObject, other: UnknownObject): boolean {
     (one.interrupted !== true || one.output === other.output) &&
     deepEqual(one.carryover, other.carryover)
   );
+}
+
+/** The request that a list of messages is: the newest message is always of its session. */
+export function outgoingRequest(list: () => SessionMessage[]): OutgoingRequest | undefined {
+  const sessionId = asString(list().at(-1)?.info?.sessionID);
+  if (sessionId === undefined) return undefined;
+  return {
+    sessionId,
+    get messages() {
+      return list();
+    },
+    get model() {
+      const info = list().findLast((message) => message?.info?.role === "user")?.info;
+      const { providerID, modelID } = asObject(info?.model);
+      return { provider: asString(providerID) ?? "", id: asString(modelID) ?? "" };
+    },
+    get lastAnswerAtMs() {
+      return list()
+        .map((message) => (message?.info?.role === "assistant" ? completedAtMs(message) : undefined))
+        .findLast((atMs) => atMs !== undefined);
+    },
+  } as OutgoingRequest;
+}
+
+function completedAtMs({ info }: SessionMessage): number | undefined {
+  return asNumber(asObject(info.time).completed);
 }

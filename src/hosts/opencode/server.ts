@@ -1,23 +1,27 @@
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
 import type {
   AgentHost,
   AgentPlugin,
+  FinishedTool,
   HostTools,
   ModelTool,
-  OutgoingRequest,
   RunningTool,
   ToolCall,
+  ToolOutputChange,
   ToolParameter,
+  WholeOutput,
 } from "../../plugin/host/agent-host.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
-import { asNumber, asObject, asString } from "../../text/json.ts";
+import { asObject, asString } from "../../text/json.ts";
+import { patchedFiles, readHostFile } from "../host-files.ts";
 import { askToStart, createChildSessions, listAgents } from "./child-sessions.ts";
 import {
+  type DecidingHooks,
   guardedHook,
+  guardedHooks,
   type Hooks,
   type HostEvent,
   type PluginInput,
@@ -25,11 +29,12 @@ import {
   refusalOf,
   type ToolContext,
   type ToolDefinition,
+  type ToolDoneInput,
+  type ToolOutput,
 } from "./hooks.ts";
-import { messageFormat, OWN_METADATA } from "./messages.ts";
+import { carryoverNote, messageFormat, OWN_METADATA, outgoingRequest } from "./messages.ts";
 import { attendanceOf, createScreen } from "./screen.ts";
 import { createHostCalls, createMessageId, createSessions, type HostCalls, readModel } from "./sessions.ts";
-import { changeToolOutput, finishedTool, patchedFiles } from "./tool-output.ts";
 
 /**
  * The plugin as OpenCode 1 loads it. `sessions.ts`, `hooks.ts` and `messages.ts` give OpenCode's sessions, events and messages in the
@@ -172,7 +177,7 @@ export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetu
     },
   };
   return {
-    ...guarded(hooks, onFailure),
+    ...guardedHooks(hooks, onFailure),
     // OpenCode does not wait for it, so it may take its time.
     event: (input) => tell(input).catch((cause: unknown) => onFailure("event", cause)),
     "experimental.chat.messages.transform": editRequests(plugin, onFailure),
@@ -219,21 +224,6 @@ class ToolRefusal extends Error {
   readonly code = "tool-refused";
 }
 
-function guarded(hooks: DecidingHooks, onFailure: HooksSetup["onFailure"]): Hooks {
-  const entries = Object.entries(hooks).map(([name, run]) => [
-    name,
-    guardedHook({ name, run: run as (...given: unknown[]) => Promise<undefined> }, onFailure),
-  ]);
-  return Object.fromEntries(entries) as Hooks;
-}
-
-/** The hooks, each giving back what is to be changed, if anything. */
-type DecidingHooks = {
-  [Name in keyof Omit<Hooks, "tool">]: Hooks[Name] extends ((...given: infer Given) => unknown) | undefined
-    ? (...given: Given) => Promise<unknown>
-    : never;
-};
-
 /** Edits the very list that is sent. When that fails or is late, the list is as it was, and what comes later edits another one. */
 function editRequests(plugin: AgentPlugin, onFailure: HooksSetup["onFailure"]): EditMessages {
   return async (_, output) => {
@@ -270,31 +260,60 @@ function replaceSession(record: Record<string, unknown>, sessionId: string, owne
   for (const [name, value] of Object.entries(record)) if (value === sessionId) record[name] = owner;
 }
 
-/** The request that a list of messages is: the newest message is always of its session. */
-function outgoingRequest(list: () => SessionMessage[]): OutgoingRequest | undefined {
-  const sessionId = asString(list().at(-1)?.info?.sessionID);
-  if (sessionId === undefined) return undefined;
+/** A tool output of OpenCode as the plugin sees it; tools of other servers give outputs that are no text. */
+function finishedTool({ tool, sessionID, callID }: ToolDoneInput, output: ToolOutput): FinishedTool {
   return {
-    sessionId,
-    get messages() {
-      return list();
+    sessionId: sessionID,
+    callId: callID,
+    tool,
+    get text() {
+      return typeof output.output === "string" ? output.output : undefined;
     },
-    get model() {
-      const info = list().findLast((message) => message?.info?.role === "user")?.info;
-      const { providerID, modelID } = asObject(info?.model);
-      return { provider: asString(providerID) ?? "", id: asString(modelID) ?? "" };
-    },
-    get lastAnswerAtMs() {
-      return list()
-        .map((message) => (message?.info?.role === "assistant" ? completedAtMs(message) : undefined))
-        .findLast((atMs) => atMs !== undefined);
-    },
-  } as OutgoingRequest;
+    whole: () => wholeOutput(output),
+  };
 }
 
-function completedAtMs({ info }: SessionMessage): number | undefined {
-  return asNumber(asObject(info.time).completed);
+/** Writes a change into the output. Where fork results were added stands in the metadata, under the name `ride`. */
+function changeToolOutput(output: ToolOutput, change: ToolOutputChange): void {
+  const metadata = asObject(output.metadata);
+  if (change.type === "append") {
+    const ride = { offset: output.output.length, length: change.text.length };
+    output.metadata = { ...metadata, carryover: { ...carryoverNote(metadata), ride } };
+    output.output += change.text;
+    return;
+  }
+  output.output = change.text;
+  if (change.spilled !== undefined)
+    output.metadata = { ...metadata, truncated: true, carryover: change.spilled };
 }
+
+/** What the tool really said, with what OpenCode says of it. Its file lies where OpenCode lets every agent read. */
+async function wholeOutput({ output, metadata }: ToolOutput): Promise<WholeOutput> {
+  const kept = await keptByHost(metadata);
+  return kept === undefined ? { text: output } : { ...kept, text: kept.text + hostNote(output) };
+}
+
+/** OpenCode's words behind the output of a command, such as that its time was up: its file does not have them. */
+function hostNote(output: string): string {
+  const start = output.endsWith(NOTE_END) ? output.lastIndexOf(NOTE_START) : -1;
+  return start === -1 ? "" : output.slice(start);
+}
+
+const NOTE_START = "\n\n<shell_metadata>\n";
+const NOTE_END = "\n</shell_metadata>";
+
+/** The whole of an output that OpenCode cut and kept in a file. */
+async function keptByHost(metadata: unknown): Promise<Required<WholeOutput> | undefined> {
+  const { truncated, outputPath } = asObject(metadata);
+  const path = asString(outputPath);
+  // The path came with the result of a tool: it must not make us read any other file for it.
+  if (truncated !== true || path === undefined || basename(dirname(path)) !== HOST_FOLDER) return undefined;
+  const text = await readHostFile(path);
+  return text === undefined ? undefined : { text, path };
+}
+
+/** Where OpenCode keeps what it cut. */
+const HOST_FOLDER = "tool-output";
 
 function toolDefinition({ description, parameters, execute }: ModelTool, calls: HostCalls): ToolDefinition {
   return {

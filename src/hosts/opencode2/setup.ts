@@ -5,7 +5,7 @@ import { configHome, LOG_FILE, pluginFolders } from "../../plugin/stores/folders
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { asObject, asString, createLruMap, textOrJson } from "../../text/json.ts";
 import { createChildNotes } from "../child-notes.ts";
-import { createLogFile } from "../log-file.ts";
+import { createLogFile } from "../host-files.ts";
 import { guardedHook, refusalOf } from "../opencode/hooks.ts";
 import { attendanceOf, programArguments } from "../opencode/screen.ts";
 import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./abilities.ts";

@@ -16,7 +16,7 @@ import {
   omitUndefined,
   type UnknownObject,
 } from "../../text/json.ts";
-import { patchedFiles, wholeFromFile } from "../opencode/tool-output.ts";
+import { patchedFiles, wholeFromFile } from "../host-files.ts";
 
 /** What OpenCode 2's tools mean. */
 export const opencode2Tools: HostTools = {

@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import { formatUSD } from "../../cost/describe-cost.ts";
-import { priceOf } from "../../cost/prices.ts";
+import { priceOf } from "../../cost/recorded-request.ts";
 import type { InspectedSession, PolicyBudget, WindowView } from "../view/types.ts";
 import { requestsWith } from "../view/window-over-time.ts";
 import type { Windows } from "./engine/answer.ts";

@@ -10,7 +10,6 @@ import { type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-toke
 import { reportsContextUsage } from "../../transcript/estimate-context.ts";
 import { isAnswer, type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import { itemTextOf, searchItems } from "./item-text.ts";
-import { lostContent, NEXT_STEPS } from "./lost-content.ts";
 import { clampBudget, type PolicyRun, policiesFor, runPolicy, runWithin, sharedBudget } from "./policies.ts";
 import { computeCacheCost, previewCompaction, previewForks } from "./previews.ts";
 import {
@@ -33,7 +32,7 @@ import type {
   WindowOverTime,
   WindowView,
 } from "./types.ts";
-import { scaleOf, windowOverTime } from "./window-over-time.ts";
+import { lostContent, NEXT_STEPS, scaleOf, windowOverTime } from "./window-over-time.ts";
 import {
   createWindowRows,
   createWindowTotals,

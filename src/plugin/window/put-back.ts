@@ -9,8 +9,8 @@ import { asArray, asObject, asString } from "../../text/json.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import { clipLine } from "../../text/truncate.ts";
 import { outcomeText, renderMessage } from "../../transcript/content.ts";
-import { isSummary, type Message, type Transcript } from "../../transcript/message.ts";
-import { type Part, type ToolPart, withText } from "../../transcript/part.ts";
+import { isSummary, type Message, type Transcript, withText } from "../../transcript/message.ts";
+import type { Part, ToolPart } from "../../transcript/part.ts";
 import { createPinnedTexts, readPinnedFiles } from "./pins.ts";
 
 /** A conversation that an agent sums up itself, and which takes only texts from us around that. */

@@ -1,7 +1,6 @@
 import { handleOf, renderMessage } from "../../transcript/content.ts";
 import { applyEdits, type Edit, type Stage, type StagesResult } from "../../transcript/edit.ts";
-import type { Transcript } from "../../transcript/message.ts";
-import { withText } from "../../transcript/part.ts";
+import { type Transcript, withText } from "../../transcript/message.ts";
 import { type CharBudgetOptions, fitsBudget } from "../boundary.ts";
 import { FLOORS_FROM_CHARS, FORK_NO_TRUNCATION_TOOLS, floorsFor } from "../tiers.ts";
 import type { FillSource } from "./read-call.ts";

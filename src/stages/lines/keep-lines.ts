@@ -12,10 +12,16 @@ import {
 } from "../../transcript/content.ts";
 import { type Edit, hideMessage, hidePart, type Stage } from "../../transcript/edit.ts";
 import { charsOf } from "../../transcript/estimate-message.ts";
-import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
-import { type Handle, type Part, type ToolOutcome, type ToolPart, withText } from "../../transcript/part.ts";
-import { filterCompacted } from "../boundary.ts";
-import { PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "../prune.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  type MessageId,
+  type Transcript,
+  withText,
+} from "../../transcript/message.ts";
+import type { Handle, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+import { filterCompacted, startOfNewestTurns } from "../boundary.ts";
+import { PRUNE_PROTECTED_TOOLS } from "../prune.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
 import { fillBudget } from "./fill.ts";
 import { GAP_MARKER } from "./select.ts";

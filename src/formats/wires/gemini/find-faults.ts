@@ -1,7 +1,12 @@
 import { asArray, asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
-import { findCommonFaults } from "../../faults/find-common-faults.ts";
-import { faultAt, type WireBlock, type WireMessage, wireList } from "../../faults/wire-message.ts";
+import {
+  faultAt,
+  findCommonFaults,
+  type WireBlock,
+  type WireMessage,
+  wireList,
+} from "../../faults/find-common-faults.ts";
 
 /**
  * What Google's Gemini API would refuse in a request, or in its bare list of contents. Checks common-01 to common-12

@@ -1,14 +1,14 @@
 import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { contentBlocks, isJsonText } from "../../blocks/block-content.ts";
-import { findCommonFaults } from "../../faults/find-common-faults.ts";
 import {
   faultAt,
+  findCommonFaults,
   type WireBlock,
   type WireMessage,
   type WirePlace,
   wireList,
-} from "../../faults/wire-message.ts";
+} from "../../faults/find-common-faults.ts";
 
 /**
  * What a chat completions API would refuse in a request, or in its bare list of messages. Checks common-01 to

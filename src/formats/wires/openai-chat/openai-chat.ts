@@ -16,7 +16,7 @@ import {
   writeText,
 } from "../../blocks/block-content.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
-import { wireList } from "../../faults/wire-message.ts";
+import { wireList } from "../../faults/find-common-faults.ts";
 import { findOpenAIChatFaults, MEDIA, vendorOfModel } from "./find-faults.ts";
 
 /**

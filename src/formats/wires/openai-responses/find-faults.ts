@@ -1,8 +1,12 @@
 import { asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { contentBlocks } from "../../blocks/block-content.ts";
-import { findCommonFaults } from "../../faults/find-common-faults.ts";
-import { faultAt, type WireBlock, type WireMessage } from "../../faults/wire-message.ts";
+import {
+  faultAt,
+  findCommonFaults,
+  type WireBlock,
+  type WireMessage,
+} from "../../faults/find-common-faults.ts";
 
 /**
  * What OpenAI's Responses API would refuse in a request, or in its bare list of input items, and what it would bill for

@@ -1,12 +1,12 @@
 import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import { outcomeText } from "../../../transcript/content.ts";
+import { withText } from "../../../transcript/message.ts";
 import {
   CLEARED_PLACEHOLDER,
   type FilePart,
   type Part,
   type TextPart,
   type ToolPart,
-  withText,
 } from "../../../transcript/part.ts";
 import { isSameFile } from "../../blocks/block-content.ts";
 

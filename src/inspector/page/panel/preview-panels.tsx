@@ -1,9 +1,8 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { formatUSD } from "../../../cost/describe-cost.ts";
-import { priceOf } from "../../../cost/prices.ts";
+import { priceOf } from "../../../cost/recorded-request.ts";
 import type { ForkProfile, ForkWay } from "../../../fork/context/options.ts";
-import { NEXT_STEPS } from "../../view/lost-content.ts";
 import type {
   CacheCost,
   CompactionPreview,
@@ -12,6 +11,7 @@ import type {
   PolicyId,
   PolicyResult,
 } from "../../view/types.ts";
+import { NEXT_STEPS } from "../../view/window-over-time.ts";
 import { type AskedSession, useAnswer } from "../engine/engine.ts";
 import {
   BudgetControl,
