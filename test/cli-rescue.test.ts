@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { placeOf } from "../src/cli/handoff/deliver.ts";
 import type { Finding } from "../src/cli/rescue/lines/session-lines.ts";
-import { writeClaudeCode } from "../src/handoff/writers/claude-code.ts";
+import { writeClaudeCode } from "../src/handoff/writers/session-files.ts";
 import { type BrokenSession, brokenSessions, talk } from "./rig/agents/broken-sessions.ts";
 import { buildCli } from "./rig/build-cli.ts";
 import { createCliRunner } from "./rig/run-cli.ts";

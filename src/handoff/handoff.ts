@@ -13,11 +13,16 @@ import type { FilePart, Part } from "../transcript/part.ts";
 import { conversationOf, type EarlierHandoff, nameText } from "./conversation.ts";
 import { type Fold, fitted } from "./fit.ts";
 import { type HandoffTarget, translateCalls } from "./tool-calls.ts";
-import { writeClaudeCode } from "./writers/claude-code.ts";
-import { writeCodex } from "./writers/codex.ts";
 import { writeOpenCode, writeOpenCode2 } from "./writers/opencode.ts";
-import { writePi } from "./writers/pi.ts";
-import type { Block, ImageBlock, SessionHead, Turn } from "./writers/session-head.ts";
+import {
+  type Block,
+  type ImageBlock,
+  type SessionHead,
+  type Turn,
+  writeClaudeCode,
+  writeCodex,
+  writePi,
+} from "./writers/session-files.ts";
 
 /**
  * A session of one coding agent as another stores it, with its calls and results. Six steps: what was said in it, and by

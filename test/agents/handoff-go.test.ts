@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { writeCodex } from "../../src/handoff/writers/codex.ts";
+import { writeCodex } from "../../src/handoff/writers/session-files.ts";
 import { asObject } from "../../src/text/json.ts";
 import {
   type AgentWorld,

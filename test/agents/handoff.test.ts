@@ -3,8 +3,7 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { writeClaudeCode } from "../../src/handoff/writers/claude-code.ts";
-import type { Turn } from "../../src/handoff/writers/session-head.ts";
+import { type Turn, writeClaudeCode } from "../../src/handoff/writers/session-files.ts";
 import { asArray, asObject } from "../../src/text/json.ts";
 import { outcomeText } from "../../src/transcript/content.ts";
 import {

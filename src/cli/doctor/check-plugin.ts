@@ -8,9 +8,8 @@ import {
   isSet,
   packageOf,
 } from "../opencode/configuration.ts";
-import { type Environment, type FoundPlugin, findPlugin, isOurs } from "./find-plugin.ts";
+import { type Environment, type FoundPlugin, findPlugin, isOurs, loadPlugin } from "./find-plugin.ts";
 import type { Finding } from "./finding.ts";
-import { loadPlugin } from "./load-plugin.ts";
 
 /** Finds our plugin in OpenCode's configuration, loads each copy as OpenCode would, and says which of them cannot work. */
 export async function checkPlugin(setup: PluginCheck): Promise<CheckedPlugin> {

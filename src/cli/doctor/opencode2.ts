@@ -12,9 +12,8 @@ import {
 } from "../opencode/configuration.ts";
 import { runToFile } from "../opencode/sessions.ts";
 import { checkAge, checkDoubles, type Found, missing, nameOf, wrongOptions } from "./check-plugin.ts";
-import { findPlugin, isOurs } from "./find-plugin.ts";
+import { findPlugin, isOurs, loadPlugin } from "./find-plugin.ts";
 import type { Finding } from "./finding.ts";
-import { loadPlugin } from "./load-plugin.ts";
 
 /** True for a program that works as OpenCode 2 does: before it was released, its versions did not say so. */
 export async function isOpencode2(binary: string): Promise<boolean> {

@@ -13,10 +13,14 @@ import {
   finishInventory,
   type Inventory,
   type InventoryDraft,
+  type InventoryFile,
+  type Purged,
+  type PurgePlan,
+  type PurgeRequest,
+  planPurge,
   type RecordPlace,
   sessionById,
-} from "./inventory.ts";
-import { type InventoryFile, type Purged, type PurgePlan, type PurgeRequest, planPurge } from "./plan.ts";
+} from "./plan.ts";
 
 /** Opens the plugin's database for a purge, with a long timeout, since reading a large one takes long. */
 export function openPurgeDatabase(connectionString: string): PostgresStores {

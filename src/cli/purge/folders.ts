@@ -28,22 +28,20 @@ import { type HandedSession, handedSessions, handoffFolder } from "../sessions/n
 import {
   addRecords,
   createInventoryDraft,
+  filesOfPlan,
   finishInventory,
   HANDLE_PATTERN,
   type Inventory,
-  type InventoryDraft,
-  type RecordPlace,
-  runningInstances,
-  sessionById,
-  sessionByName,
-} from "./inventory.ts";
-import {
-  filesOfPlan,
   type InventoryContent,
+  type InventoryDraft,
   type InventoryFile,
   type InventoryFork,
   type Purged,
   type PurgePlan,
+  type RecordPlace,
+  runningInstances,
+  sessionById,
+  sessionByName,
 } from "./plan.ts";
 
 /**

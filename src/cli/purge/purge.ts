@@ -26,9 +26,10 @@ import {
   readFolderInventory,
   readHomeFiles,
 } from "./folders.ts";
-import { createInventoryDraft, type Inventory } from "./inventory.ts";
 import {
+  createInventoryDraft,
   filesOfPlan,
+  type Inventory,
   type InventoryContent,
   type InventoryFile,
   lastUsedAt,

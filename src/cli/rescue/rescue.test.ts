@@ -11,9 +11,7 @@ import {
   talk,
 } from "../../../test/rig/agents/broken-sessions.ts";
 import { readTranscript } from "../../formats/read-transcript.ts";
-import { writeClaudeCode } from "../../handoff/writers/claude-code.ts";
-import { writeCodex } from "../../handoff/writers/codex.ts";
-import type { Turn } from "../../handoff/writers/session-head.ts";
+import { type Turn, writeClaudeCode, writeCodex } from "../../handoff/writers/session-files.ts";
 import { outcomeText } from "../../transcript/content.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { findFaults } from "../../transcript/format.ts";

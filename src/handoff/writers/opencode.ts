@@ -7,7 +7,7 @@ import {
   type SessionHead,
   type TextBlock,
   type Turn,
-} from "./session-head.ts";
+} from "./session-files.ts";
 
 /** A session as `opencode import` of version 1 takes it: a call and its result are one part. */
 export function writeOpenCode(turns: readonly Turn[], head: SessionHead): object {

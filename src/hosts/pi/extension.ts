@@ -24,8 +24,16 @@ import { createLogFile, wholeFromFile } from "../host-files.ts";
 import { HOOK_MS, refusalOf } from "../opencode/hooks.ts";
 import { inTime } from "../opencode/sessions.ts";
 import { contentText, inputSchema } from "../opencode2/tools.ts";
-import type { PiApi, PiContext, PiEvents, PiHandler } from "./pi-api.ts";
-import { createPiHost, modelFacts, type PiHost, rightsOf } from "./pi-host.ts";
+import {
+  createPiHost,
+  modelFacts,
+  type PiApi,
+  type PiContext,
+  type PiEvents,
+  type PiHandler,
+  type PiHost,
+  rightsOf,
+} from "./pi-host.ts";
 
 /**
  * The plugin as an extension of pi. What is pruned is appended to the session as `context_edit` entries when a turn ends, so

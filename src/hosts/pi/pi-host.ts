@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { PiEntry } from "../../formats/files/pi/branch.ts";
 import { piBeforeEdits } from "../../formats/files/pi/pi.ts";
 import { OWN_TYPE, shownLines } from "../../formats/files/pi/read-lines.ts";
 import type { AgentHost, HostPrompt, HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
@@ -19,7 +20,6 @@ import {
   type FileAgent,
 } from "../hooks/hook-agent.ts";
 import { NOTHING_DONE, statusOf } from "../hooks/report.ts";
-import type { PiApi, PiContext, PiModel } from "./pi-api.ts";
 
 /**
  * pi as the plugin's host. The session that is open is read from pi's memory and spoken to through its interface; children
@@ -243,4 +243,80 @@ function readEvent({ type, toolCallId, toolName, args, messages }: UnknownObject
   const spent: ChildEvent = { type: "spent", costUSD, tokens };
   if (stopReason !== "error") return [spent];
   return [spent, { type: "failed", message: asString(errorMessage) ?? "the model gave an error" }];
+}
+
+/** What we use of pi's extension interface, as of 1.5.0. */
+export interface PiApi {
+  on<Event extends keyof PiEvents>(event: Event, handler: PiHandler<PiEvents[Event]>): unknown;
+  registerTool(tool: UnknownObject & { execute(...call: PiCall): Promise<object> }): void;
+  registerCommand(name: string, command: { description: string; handler: PiHandler<string> }): void;
+  /** A message that nobody wrote, which the model reads as the user's. */
+  sendMessage(message: object, options: { readonly triggerTurn: boolean; readonly deliverAs: "steer" }): void;
+  sendUserMessage(text: string, options: { readonly deliverAs: "followUp" }): void;
+  getActiveTools(): readonly string[];
+  setActiveTools(names: readonly string[]): void;
+  getThinkingLevel(): string;
+  getSettings(): unknown;
+}
+
+export type PiHandler<Event> = (event: Event, ctx: PiContext) => Promise<unknown>;
+
+type PiCall = [id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: PiContext];
+
+export interface PiContext {
+  /** Somebody can be asked: in the terminal, and over RPC. */
+  readonly hasUI: boolean;
+  readonly model: PiModel | undefined;
+  readonly modelRegistry: {
+    complete(model: PiModel, context: UnknownObject, options: UnknownObject): Promise<unknown>;
+  };
+  readonly sessionManager: {
+    getSessionId(): string;
+    getSessionFile(): string | undefined;
+    /** From the root to the newest entry. */
+    getBranch(): readonly PiEntry[];
+  };
+  readonly ui: {
+    notify(text: string, tone: "info" | "warning" | "error"): void;
+    setStatus(key: string, text: string | undefined): void;
+    setWidget(key: string, lines: readonly string[] | undefined): void;
+  };
+  isIdle(): boolean;
+  abort(): void;
+}
+
+export interface PiModel {
+  readonly id: string;
+  readonly provider: string;
+  readonly contextWindow: number;
+  readonly maxTokens: number;
+  /** For a million tokens. */
+  readonly cost?: { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
+}
+
+export interface PiEvents {
+  session_start: unknown;
+  session_shutdown: unknown;
+  agent_start: unknown;
+  agent_settled: { readonly aborted: boolean };
+  before_agent_start: { readonly messageType: string; readonly message?: { readonly customType: string } };
+  context: { readonly messages: readonly UnknownObject[] };
+  message_end: { readonly message: UnknownObject };
+  turn_end: unknown;
+  tool_call: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
+  tool_result: {
+    readonly toolName: string;
+    readonly toolCallId: string;
+    /** Set where another tool made the call, which reads the output itself. */
+    readonly parentToolCallId?: string;
+    readonly content: readonly unknown[];
+    readonly details: unknown;
+    readonly structuredContent?: unknown;
+  };
+  session_before_compact: {
+    readonly preparation: { readonly tokensBefore: number };
+    readonly customInstructions?: string;
+    readonly signal: AbortSignal;
+  };
+  session_compact: unknown;
 }

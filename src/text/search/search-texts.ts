@@ -1,5 +1,4 @@
-import { type FoundText, lookInto } from "./look-into.ts";
-import { type Query, readQuery, saturate } from "./query.ts";
+import { type FoundText, lookInto, type Query, readQuery, saturate } from "./look-into.ts";
 import type { IndexEntry, TextIndex } from "./text-index.ts";
 import { isWithinWord } from "./words.ts";
 

@@ -1,9 +1,12 @@
 import { Buffer } from "node:buffer";
-import { writeClaudeCode } from "../../../src/handoff/writers/claude-code.ts";
-import { writeCodex } from "../../../src/handoff/writers/codex.ts";
 import { writeOpenCode, writeOpenCode2 } from "../../../src/handoff/writers/opencode.ts";
-import { writePi } from "../../../src/handoff/writers/pi.ts";
-import type { SessionHead, Turn } from "../../../src/handoff/writers/session-head.ts";
+import {
+  type SessionHead,
+  type Turn,
+  writeClaudeCode,
+  writeCodex,
+  writePi,
+} from "../../../src/handoff/writers/session-files.ts";
 import type { AgentName } from "./agent-programs.ts";
 
 /** A session that cannot go on as it is, or that goes on without what was said, after a failure that people reported. */

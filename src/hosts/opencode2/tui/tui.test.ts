@@ -8,9 +8,8 @@ import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../../plugin/stores/plugin-stores.ts";
 import { currentProcess } from "../../../stores/files/lock.ts";
 import { createNotices } from "../notices.ts";
-import { createPanels } from "./draw.ts";
+import { createPanels, type Drawing, type TuiContext } from "./draw.ts";
 import { createTui } from "./tui.ts";
-import type { Drawing, TuiContext } from "./tui-context.ts";
 
 let root = "";
 let stores: PluginStores;

@@ -4,7 +4,7 @@ import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import { isDatabase } from "../../../plugin/stores/plugin-stores.ts";
 import { asArray, asObject, asString } from "../../../text/json.ts";
 import { createNotices } from "../notices.ts";
-import { createPanels, type Panels } from "./draw.ts";
+import { borrowDrawing, createPanels, type Panels, type TuiContext } from "./draw.ts";
 import {
   contextReport,
   type ForkLine,
@@ -19,7 +19,6 @@ import {
   type WindowFill,
   windowFill,
 } from "./lines.ts";
-import { borrowDrawing, type TuiContext } from "./tui-context.ts";
 import { createWatch, type PluginWatch, whatLeft } from "./watch.ts";
 
 /**
