@@ -26,12 +26,12 @@ export {
 } from "./formats/read-transcript.ts";
 export { type AiSdkFormat, aiSdk } from "./formats/wires/ai-sdk/ai-sdk.ts";
 export type { AiSdkMessage, AiSdkWire, EncodedAiSdkMessage } from "./formats/wires/ai-sdk/ai-sdk-message.ts";
+export { anthropic } from "./formats/wires/anthropic/anthropic.ts";
 export type {
   AnthropicMessage,
   AnthropicRequest,
   AnthropicWire,
-} from "./formats/wires/anthropic/anthropic.ts";
-export { anthropic } from "./formats/wires/anthropic/anthropic.ts";
+} from "./formats/wires/anthropic/read-message.ts";
 export {
   type GeminiContent,
   type GeminiRequest,

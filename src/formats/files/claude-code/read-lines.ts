@@ -13,7 +13,7 @@ import {
 import { collectBranch, type LineLink, liveBranch } from "../../lines/line-tree.ts";
 import { asSynthetic, callPiece, opaquePiece, wholePiece } from "../../lines/pieces.ts";
 import type { LineCollector } from "../../lines/read-json-lines.ts";
-import { readAnthropicMessage } from "../../wires/anthropic/anthropic.ts";
+import { readAnthropicMessage } from "../../wires/anthropic/read-message.ts";
 
 /** What each line of a session file gives to the conversation. */
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
