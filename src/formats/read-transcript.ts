@@ -23,7 +23,6 @@ import { sweAgent } from "./files/swe-agent/swe-agent.ts";
 import {
   collectAll,
   createLineReader,
-  type JsonLine,
   type LineCollector,
   type LineProblem,
 } from "./lines/read-json-lines.ts";
@@ -95,34 +94,24 @@ export async function readTranscript(
     options,
   );
   const problems: LineProblem[] = [];
-  /** Of each of the lines that came together. */
-  let lineChars = 0;
-  const lines = createLineReader((problem) => problems.push(problem));
   const collector = createCollector(keep, onLine);
-  const takeLine = ({ value, damaged, lineNumber }: { damaged?: string } & JsonLine): void => {
-    if (damaged === undefined) collector.take(value, lineChars);
-    // A line of a document over many lines is none either.
-    if (damaged === undefined || !collector.isLines()) return;
-    const records = salvageRecords(damaged);
-    for (const record of records) collector.take(record, lineChars / records.length);
-    const index = problems.findLastIndex((problem) => problem.lineNumber === lineNumber);
-    const problem = problems[index];
-    if (problem && records.length > 0) problems[index] = { ...problem, records: records.length };
-  };
+  const lines = createLineReader({
+    onLine: ({ value }, bytes) => collector.take(value, bytes),
+    onProblem(problem, text, bytes) {
+      // A line of a document over many lines is none either.
+      const records = collector.isLines() ? salvageRecords(text) : [];
+      problems.push(records.length > 0 ? { ...problem, records: records.length } : problem);
+      for (const record of records) collector.take(record, bytes / records.length);
+    },
+  });
   /** Everything, for as long as the file may be one value over many lines. */
   let chunks: Uint8Array[] | undefined = [];
-  let unreadBytes = 0;
   for await (const chunk of chunksOf(source)) {
     chunks?.push(chunk);
-    const taken = lines.take(chunk);
-    unreadBytes += chunk.length;
-    lineChars = unreadBytes / taken.length;
-    if (taken.length > 0) unreadBytes = 0;
-    for (const line of taken) takeLine(line);
+    lines.take(chunk);
     if (collector.isLines()) chunks = undefined;
   }
-  lineChars = unreadBytes;
-  for (const line of lines.end()) takeLine(line);
+  lines.end();
   const document = chunks === undefined ? undefined : parseDocument(chunks);
   if (document !== undefined) {
     const detected = detectFormat({ type: "document", value: document.value });

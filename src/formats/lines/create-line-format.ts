@@ -8,7 +8,7 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
-import { type DecodedLines, decodeLines, type Origin } from "./decode-lines.ts";
+import { type DecodedLines, decodeLines, type LinePlaces, type Origin } from "./decode-lines.ts";
 import type {
   CreateContext,
   LineFormat,
@@ -34,7 +34,8 @@ export function createLineFormat<Wire>(format: LineFormat<Wire>): Format<Wire> {
     apply(wire, edits, options) {
       if (edits.length === 0) return wire;
       const lines = format.open(wire);
-      const decoded = decodeLines(format, lines);
+      const read = decodeLines(format, lines);
+      const decoded = { ...read, ...read.places() };
       const edited = applyEdits(decoded.transcript, edits, options);
       return format.close(wire, encodeLines({ format, decoded, edited, context: { lines, at: options.at } }));
     },
@@ -44,12 +45,14 @@ export function createLineFormat<Wire>(format: LineFormat<Wire>): Format<Wire> {
 /** Everything that is known while the lines of an edited transcript are written. */
 interface Encoding<Wire> {
   readonly format: LineFormat<Wire>;
-  readonly decoded: DecodedLines;
+  readonly decoded: PlacedLines;
   readonly edited: Transcript;
   readonly context: CreateContext;
   /** By the index of the message in the decoded transcript. */
   readonly pairs: readonly EditedPair[];
 }
+
+type PlacedLines = DecodedLines & LinePlaces;
 
 /** A message before and after the edits. */
 interface EditedPair {
@@ -205,7 +208,7 @@ function created(lines: readonly object[]): readonly PlacedLine[] {
 
 /** The lines that move with a message: its own, and those with nothing but results of its calls. */
 function ownedLines(
-  decoded: DecodedLines,
+  decoded: PlacedLines,
   encoded: readonly EncodedLine[],
 ): ReadonlyMap<number, readonly number[]> {
   const owned = new Map<number, number[]>();

@@ -16,11 +16,17 @@ import type {
 import { readNote, withPartNote } from "./line-note.ts";
 import type { LineCollector } from "./read-json-lines.ts";
 
-/** A transcript, and where each piece of its lines went. */
+/** A transcript, and the lines that it was read from. */
 export interface DecodedLines {
   readonly transcript: Transcript;
   /** `readings[line]`, as the format gave them, with our notes in. */
   readonly readings: readonly (readonly LineReading[])[];
+  /** Where each piece of the lines went: who only reads does not ask. Ask once, since it is found out each time. */
+  readonly places: () => LinePlaces;
+}
+
+/** Where each piece of some lines went. */
+export interface LinePlaces {
   /** `messageIndexes[line][reading]`: the message that it is part of; -1 when it is nothing but results of others. */
   readonly messageIndexes: readonly (readonly number[])[];
   /** `origins[line][reading][piece]`. */
@@ -78,17 +84,15 @@ export function decodeLines<Wire>(format: LineFormat<Wire>, lines: readonly unkn
       (draft): Message => ({ id: nameId(draft.key), ...draft.head, parts: draft.parts }),
     ),
     readings,
-    // Who only reads does not ask for these.
-    get messageIndexes() {
-      return readings.map((ofLine) =>
+    // No getters: with those each result has a hidden class of its own, which holds its lines until the next full collection.
+    places: () => ({
+      messageIndexes: readings.map((ofLine) =>
         ofLine.map((each) => (isResultsOnly(each, callOf) ? -1 : (draftByKey.get(each.key)?.index ?? -1))),
-      );
-    },
-    get origins() {
-      return readings.map((ofLine) =>
+      ),
+      origins: readings.map((ofLine) =>
         ofLine.map(({ pieces }) => pieces.map((piece) => placeOf.get(piece) ?? NOWHERE)),
-      );
-    },
+      ),
+    }),
   };
 }
 
@@ -173,6 +177,7 @@ export function collectWindow<Wire>(
   const goneIds = new Set<string>();
   let lines: unknown[] = [];
   let chars: number[] = [];
+  let readChars = 0;
   let heldChars = 0;
   let limitChars = roomChars;
   let isRewound = false;
@@ -206,6 +211,10 @@ export function collectWindow<Wire>(
       lines.push(kept);
       chars.push(lineChars);
       heldChars += lineChars;
+      readChars += lineChars;
+      // As soon as its summary must have come: lines that do not grow old are cheaply forgotten.
+      if (readChars >= roomChars && format.isCompaction(kept))
+        limitChars = Math.min(limitChars, heldChars + SUMMARY_CHARS);
       if (heldChars >= limitChars) letGo();
     },
     lines: () => lines,
@@ -217,6 +226,8 @@ export function collectWindow<Wire>(
 export interface WindowFormat<Wire> extends LineFormat<Wire> {
   /** The line without what the conversation does not need; undefined when nothing is left. */
   slim(line: unknown): unknown;
+  /** True for a line that begins a compaction. */
+  isCompaction(line: unknown): boolean;
   /** The name of a line, and of the one that it follows; a compaction follows none. */
   linkOf(line: unknown): { readonly id?: string | undefined; readonly parent?: string | undefined };
   /** For each line whether it is part of the conversation. */
@@ -227,6 +238,8 @@ export interface WindowFormat<Wire> extends LineFormat<Wire> {
 
 /** So much is read before it is looked at again where the window begins. */
 const ROOM_CHARS = 8 * 1024 * 1024;
+/** The summary of a compaction stands in about so much behind it. */
+const SUMMARY_CHARS = 128 * 1024;
 
 /** The messages before the window, and how many lines stand before its first. */
 function beforeWindow<Wire>(
@@ -234,9 +247,10 @@ function beforeWindow<Wire>(
   lines: readonly unknown[],
 ): { readonly messages: Transcript; readonly count: number } {
   const opened = format.open(lines as Wire);
-  const { transcript, messageIndexes, origins } = decodeLines(format, opened);
+  const { transcript, places } = decodeLines(format, opened);
   const compaction = findCompletedCompaction(transcript);
   if (compaction === undefined) return { messages: [], count: 0 };
+  const { messageIndexes, origins } = places();
   const { markerIndex, tailStartIndex } = compaction;
   const first = tailStartIndex === -1 ? markerIndex : tailStartIndex;
   const end = opened.findIndex(

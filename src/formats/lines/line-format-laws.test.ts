@@ -21,6 +21,7 @@ import { toolResults } from "../../transcript/content.ts";
 import type { Edit, Stage } from "../../transcript/edit.ts";
 import type { Format } from "../../transcript/format.ts";
 import { formatOf, readTranscript } from "../read-transcript.ts";
+import { createLineFormat } from "./create-line-format.ts";
 
 const clearEverything: Stage = (messages) =>
   toolResults(messages).map(
@@ -166,3 +167,35 @@ describe.each(formats)("the laws of $name", ({ name, write, folds }) => {
     checkLaws(format, read.wire, folds);
   });
 });
+
+it("looks at each line equally often, however many are written", () => {
+  expect(looksPerLine(400)).toBeLessThanOrEqual(looksPerLine(50));
+});
+
+/** How often a reading is asked for its pieces, on average, while one message of so many lines is hidden. */
+function looksPerLine(count: number): number {
+  let looks = 0;
+  const format = createLineFormat<readonly string[]>({
+    name: "test",
+    open: (wire) => wire,
+    read: (lines) =>
+      lines.map((line) => {
+        const pieces = [{ half: "whole", part: { type: "text", text: `${line}` } }] as const;
+        const counted = {
+          get pieces() {
+            looks++;
+            return pieces;
+          },
+        };
+        return [Object.assign(counted, { key: `${line}`, head: { role: "user" } })];
+      }),
+    write: (line) => ({ line }),
+    create: () => [],
+    answer: () => [],
+    close: (_, placed) => placed.map(({ line }) => `${line}`),
+  });
+  const wire = Array.from({ length: count }, (_, index) => `line ${index}`);
+  const edit: Edit = { type: "hide-message", messageId: "line 1", stage: "test", reason: "test" };
+  expect(format.apply(wire, [edit], { at: 1 })).toHaveLength(count - 1);
+  return looks / count;
+}

@@ -9,9 +9,6 @@ export interface JsonLine {
   readonly value: unknown;
 }
 
-/** A line as it is read from within: what cannot be parsed has a text in place of a value. */
-type ReadLine = JsonLine & { readonly damaged?: string };
-
 /** A line that could not be read. */
 export interface LineProblem {
   readonly lineNumber: number;
@@ -37,90 +34,102 @@ export async function* readJsonLines(
   options: ReadJsonLinesOptions = {},
 ): AsyncGenerator<readonly JsonLine[]> {
   const { onProblem } = readOptions(SHAPE, { onProblem: () => {} }, options);
-  const reader = createLineReader(onProblem);
+  let lines: JsonLine[] = [];
+  const reader = createLineReader({ onProblem, onLine: (line) => void lines.push(line) });
   for await (const chunk of source) {
-    const lines = reader.take(chunk).filter(isWhole);
-    if (lines.length > 0) yield lines;
+    reader.take(chunk);
+    if (lines.length === 0) continue;
+    yield lines;
+    lines = [];
   }
-  const last = reader.end().filter(isWhole);
-  if (last.length > 0) yield last;
+  reader.end();
+  if (lines.length > 0) yield lines;
 }
-
-const isWhole = ({ damaged }: ReadLine): boolean => damaged === undefined;
 
 const SHAPE: Shape<ReadJsonLinesOptions> = { onProblem: callback };
 
-/** Takes chunks of bytes and gives the lines that are complete. */
+/** Takes chunks of bytes. */
 interface LineReader {
-  take(chunk: Uint8Array): readonly ReadLine[];
-  end(): readonly ReadLine[];
+  take(chunk: Uint8Array): void;
+  /** The last line has no end. */
+  end(): void;
 }
 
-/** Cuts bytes into lines and parses each; `end` gives the last one. */
-export function createLineReader(onProblem: (problem: LineProblem, line: string) => void): LineReader {
+/** Each is called with a line as soon as it is complete; one that cannot be parsed is a problem, and its text is given. */
+interface LineListener {
+  onLine(line: JsonLine, bytes: number): void;
+  onProblem(problem: LineProblem, text: string, bytes: number): void;
+}
+
+/** Cuts bytes into lines and parses each. A line is handed on before the next is parsed, so that it need not live longer. */
+export function createLineReader({ onLine, onProblem }: LineListener): LineReader {
   const decoder = new TextDecoder("utf-8");
   /** The beginning of a line whose end has not come yet. */
   let rest: Uint8Array[] = [];
   let lineNumber = 0;
 
-  function read(bytes: Uint8Array, isLast: boolean, lines: ReadLine[]): void {
+  function read(bytes: Uint8Array, isLast: boolean): void {
     lineNumber++;
     if (isBlank(bytes)) return;
     let text: string;
     try {
       text = decoder.decode(bytes);
     } catch {
-      onProblem(
-        { lineNumber, problem: "too-long", text: `${bytes.length} bytes are too many for one text` },
-        "",
-      );
+      const reason = `${bytes.length} bytes are too many for one text`;
+      onProblem({ lineNumber, problem: "too-long", text: reason }, "", bytes.length);
       return;
     }
+    let value: unknown;
     try {
-      lines.push({ lineNumber, value: JSON.parse(text) });
+      value = JSON.parse(text);
     } catch (error) {
-      if (text.includes("\0")) {
-        // The text around a block of zeros is often intact: where it stood in a text, a mark says so.
-        const cleaned = [text.replace(/\0+/g, NUL_MARK), text.replaceAll("\0", "")].find(isJsonText);
-        const problem = { lineNumber, problem: "nul-bytes", text: "NUL bytes stand in it" } as const;
-        onProblem(cleaned === undefined ? problem : { ...problem, records: 1 }, "");
-        if (cleaned !== undefined) lines.push({ lineNumber, value: JSON.parse(cleaned) });
-        return;
-      }
-      const reason = (error as Error).message.slice(0, 200);
-      onProblem({ lineNumber, problem: isLast ? "torn" : "not-json", text: reason }, text);
-      lines.push({ lineNumber, value: undefined, damaged: text });
+      readBroken(text, { error: error as Error, isLast, bytes: bytes.length });
+      return;
     }
+    onLine({ lineNumber, value }, bytes.length);
+  }
+
+  function readBroken(
+    text: string,
+    { error, isLast, bytes }: { readonly error: Error; readonly isLast: boolean; readonly bytes: number },
+  ): void {
+    if (text.includes("\0")) {
+      // The text around a block of zeros is often intact: where it stood in a text, a mark says so.
+      const cleaned = [text.replace(/\0+/g, NUL_MARK), text.replaceAll("\0", "")].find(isJsonText);
+      const problem = { lineNumber, problem: "nul-bytes", text: "NUL bytes stand in it" } as const;
+      onProblem(cleaned === undefined ? problem : { ...problem, records: 1 }, "", bytes);
+      if (cleaned !== undefined) onLine({ lineNumber, value: JSON.parse(cleaned) }, bytes);
+      return;
+    }
+    const reason = error.message.slice(0, 200);
+    onProblem({ lineNumber, problem: isLast ? "torn" : "not-json", text: reason }, text, bytes);
   }
 
   return {
     take(chunk) {
-      const lines: ReadLine[] = [];
       let start = 0;
       let end = chunk.indexOf(NEWLINE);
       if (end === -1) {
         if (chunk.length > 0) rest.push(chunk);
-        return lines;
+        return;
       }
       if (rest.length > 0) {
-        read(joined([...rest, chunk.subarray(0, end)]), false, lines);
+        const line = joined([...rest, chunk.subarray(0, end)]);
         rest = [];
+        read(line, false);
         start = end + 1;
         end = chunk.indexOf(NEWLINE, start);
       }
       while (end !== -1) {
-        read(chunk.subarray(start, end), false, lines);
+        read(chunk.subarray(start, end), false);
         start = end + 1;
         end = chunk.indexOf(NEWLINE, start);
       }
       if (start < chunk.length) rest.push(chunk.subarray(start));
-      return lines;
     },
     end() {
-      const lines: ReadLine[] = [];
-      if (rest.length > 0) read(joined(rest), true, lines);
+      if (rest.length > 0) read(joined(rest), true);
       rest = [];
-      return lines;
     },
   };
 }

@@ -35,6 +35,7 @@ export function collectClaudeCodeWindow(roomChars?: number): LineCollector {
       slim,
       liveLines,
       headsOf: () => [],
+      isCompaction: (line) => asObject(line).subtype === "compact_boundary",
       linkOf(line) {
         const { uuid, parentUuid } = asObject(line);
         return { id: asString(uuid), parent: asString(parentUuid) };

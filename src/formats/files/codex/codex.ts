@@ -46,6 +46,7 @@ export function collectCodexWindow(roomChars?: number): LineCollector {
       // Turns are taken back only as far as the newest compaction.
       liveLines: () => [],
       linkOf: () => ({}),
+      isCompaction: (line) => asObject(line).type === "compacted",
       headsOf: (lines) =>
         ["session_meta", "turn_context", "event_msg"].flatMap(
           (name) => lines.findLast((line) => asObject(line).type === name) ?? [],
