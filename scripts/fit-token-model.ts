@@ -4,7 +4,7 @@ import { commonIdeographs, exactTokens } from "./token-model/exact-tokens.ts";
 import { fitCosts, type Observation } from "./token-model/fit-costs.ts";
 import { errorInterval, heldOutTexts, judge, judgementTable } from "./token-model/judge.ts";
 import { fittedLexicon } from "./token-model/lexica.ts";
-import { modelSource, toModel } from "./token-model/model-source.ts";
+import { ideographGaps, modelSource, toModel } from "./token-model/model-source.ts";
 import { createRandom, type Random } from "./token-model/random.ts";
 import { ALL_KINDS } from "./token-model/sample-kinds.ts";
 import { type Sampler, sampleChunks } from "./token-model/sampler.ts";
@@ -17,7 +17,7 @@ const HELD_OUT_CHUNKS_PER_KIND = 60;
 /** Every kind weighs as much as this many tokens, however many it has. */
 const TOKENS_PER_KIND = 40_000;
 
-const commonHan = commonIdeographs();
+const commonHan = ideographGaps(commonIdeographs());
 const costs = fitCosts(Object.values(ALL_KINDS).flatMap(observe), commonHan);
 
 const unjudged = { documented: { low: 1, high: 1 }, calibrated: { low: 1, high: 1 } };

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { ideographGaps } from "../../../scripts/token-model/model-source.ts";
 import {
   FIRST_CAPITAL_PAIR,
   FIRST_LETTER_PAIR,
@@ -11,7 +12,7 @@ import {
 } from "./automaton.ts";
 
 const MARKS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
-const symbols = symbolTable("的是");
+const symbols = symbolTable(ideographGaps("是的"));
 
 /** The names of all that a text costs, in order. */
 function costsOf(text: string): string {

@@ -4,7 +4,10 @@ export interface TokenModel {
   readonly named: readonly number[];
   /** The costs from `FIRST_LETTER_PAIR` on, one character each: see `PAIR_DIGITS`. */
   readonly pairs: string;
-  /** Ideographs that often share a token with their neighbour. */
+  /**
+   * Ideographs that often share a token with their neighbour, each as the number of those between it and the one before:
+   * `_` is 63 and goes on, any other digit ends the number.
+   */
   readonly commonHan: string;
   /** Between these multiples of the estimate lie 95 % of the held-out texts. */
   readonly intervals: Readonly<Record<"documented" | "calibrated", ErrorInterval>>;
@@ -66,7 +69,10 @@ export const SPACE: number = DIGIT + 1;
 export const TAB: number = DIGIT + 2;
 export const NEWLINE: number = DIGIT + 3;
 
-/** For each UTF-16 unit its symbol. `commonHan` lists the ideographs that often share a token with their neighbour. */
+/** Where the gaps of `commonHan` are counted from. */
+export const FIRST_HAN = 0x4e00;
+
+/** For each UTF-16 unit its symbol; `commonHan` as in the model. */
 export function symbolTable(commonHan: string): Uint8Array {
   const table = new Uint8Array(65536).fill(scriptSymbol("rare"));
   table.fill(markSymbol("control"), 0, 0x80);
@@ -79,8 +85,11 @@ export function symbolTable(commonHan: string): Uint8Array {
     table[ASCII_MARKS.charCodeAt(index)] = FIRST_MARK + index;
   for (const [script, from, to] of SCRIPT_RANGES) table.fill(scriptSymbol(script), from, to + 1);
   for (const [mark, from, to] of MARK_RANGES) table.fill(markSymbol(mark), from, to + 1);
-  for (let index = 0; index < commonHan.length; index++)
-    table[commonHan.charCodeAt(index)] = scriptSymbol("han-common");
+  let ideograph = FIRST_HAN;
+  for (const digit of commonHan) {
+    ideograph += PAIR_DIGITS.indexOf(digit);
+    if (digit !== "_") table[ideograph++] = scriptSymbol("han-common");
+  }
   for (const unit of BLANK_UNITS) table[unit] = TAB;
   table[0x20] = SPACE;
   table[0x0a] = NEWLINE;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ideographGaps } from "../../../scripts/token-model/model-source.ts";
 import {
   COST_COUNT,
   DIGIT,
@@ -29,7 +30,7 @@ function counterOf(costs: Readonly<Record<string, number>>): (text: string) => n
   return createTokenCounter({
     named: NAMED_COSTS.map((name) => costs[name] ?? 0),
     pairs: "0".repeat(COST_COUNT - FIRST_LETTER_PAIR),
-    commonHan: "的",
+    commonHan: ideographGaps("的"),
     intervals: TOKEN_MODEL.intervals,
   });
 }
@@ -102,7 +103,7 @@ describe("the token model", () => {
 });
 
 describe("symbolTable", () => {
-  const table = symbolTable("的");
+  const table = symbolTable(ideographGaps("的"));
   const symbolOf = (character: string) => table[character.charCodeAt(0)];
 
   it.each([
