@@ -67,8 +67,11 @@ export function tailCut(text: string, start: number): number {
 
 /** A real copy: JavaScript engines keep the whole string alive while a slice of it is in use. */
 export function copyOf(text: string): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(text));
+  return DECODER.decode(ENCODER.encode(text));
 }
+
+const ENCODER = /* @__PURE__ */ new TextEncoder();
+const DECODER = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
 
 function splitsPair(text: string, index: number): boolean {
   const before = text.charCodeAt(index - 1);

@@ -175,7 +175,7 @@ async function enterInspector(text: string): Promise<Entered> {
   const inspection = createInspection(session);
   for (const { id } of inspection.policies) inspection.inspectWindow({ policy: id });
   const preview = inspection.previewForks({ profile: "documented", budgetChars: 20_000 }).text;
-  const block = escapeJsonForHtml({ session });
+  const block = [...escapeJsonForHtml({ session })].join("");
   return {
     read: [{ text: report }],
     unsettled: isDeepStrictEqual(JSON.parse(block), { session }) ? [] : ["the page gets something else"],

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { explainCost } from "../../src/cost/explain-cost.ts";
 import { escapeJsonForHtml, renderSingleFile } from "../../src/inspector/server/page-content.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
 import { buildCli } from "../rig/build-cli.ts";
@@ -87,8 +88,17 @@ describe("carryover inspect --html", () => {
 describe("the single file", () => {
   const assets = { script: 'const end = "</script><!--";', style: 'a::after { content: "</style>" }' };
 
+  const textOf = (session: InspectedSession): string => [...renderSingleFile(session, assets)].join("");
+
+  it("has a session of any length as it is", () => {
+    for (const count of [0, 1, 200, 201, 450]) {
+      const session = { ...sessionOf(count), problems: [], cost: explainCost([]) };
+      expect(dataOf(textOf(session))).toEqual(session);
+    }
+  });
+
   it("cannot be ended early by its own script or style", () => {
-    const html = renderSingleFile(sessionOf(1), assets);
+    const html = textOf(sessionOf(1));
     expect(html.match(/<\/script>/g)).toHaveLength(2);
     expect(html.match(/<\/style>/g)).toHaveLength(1);
     expect(html).not.toContain("<!--");
@@ -98,15 +108,14 @@ describe("the single file", () => {
     "gives %j back as it was",
     (text) => {
       const session = { ...sessionOf(0), transcript: [messageOf(0, text)] };
-      const html = renderSingleFile(session, assets);
+      const html = textOf(session);
       expect(dataOf(html)).toEqual(session);
-      expect(escapeJsonForHtml(session)).not.toMatch(/[<>&\u2028\u2029]/);
+      expect([...escapeJsonForHtml(session)].join("")).not.toMatch(/[<>&\u2028\u2029]/);
     },
   );
 
   it("allows nothing but its own script and style", () => {
-    const [, policy = ""] =
-      /Content-Security-Policy" content="([^"]*)"/.exec(renderSingleFile(sessionOf(1), assets)) ?? [];
+    const [, policy = ""] = /Content-Security-Policy" content="([^"]*)"/.exec(textOf(sessionOf(1))) ?? [];
     expect(policy.replace(/sha256-[\w+/=]{44}/g, "HASH")).toBe(
       "default-src 'none'; script-src 'HASH'; worker-src blob:; style-src 'HASH'; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types carryover-engine",
     );

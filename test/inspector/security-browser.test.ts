@@ -184,7 +184,7 @@ describe.skipIf(chromiumPath === undefined)("30 hostile texts in eight places", 
 
   it.each(LISTS)("of $whose run nothing in the single file and ask nobody", async ({ texts }) => {
     const file = join(folder, "session.html");
-    writeFileSync(file, renderSingleFile(hostileSession(texts), rig.assets));
+    writeFileSync(file, [...renderSingleFile(hostileSession(texts), rig.assets)].join(""));
     const { opened, ...signs } = await signsAt(pathToFileURL(file).href, texts);
     expect(signs).toEqual(NOTHING);
     expect(opened).toBeGreaterThan(30 * 8);

@@ -56,7 +56,10 @@ async function checkOutputFile({ flag, path, inputs, force }: OutputFile): Promi
 }
 
 /** Writes a file that a flag names, if it may be written. Only its owner can read it: it holds a session. */
-export async function writeOutputFile(file: OutputFile, content: string | Uint8Array): Promise<void> {
+export async function writeOutputFile(
+  file: OutputFile,
+  content: string | Uint8Array | Iterable<string>,
+): Promise<void> {
   await checkOutputFile(file);
   await writeFileAtomic(file.path, content, { mode: 0o600 });
 }

@@ -193,7 +193,7 @@ function createNameReader() {
     take(value: unknown): void {
       const line = asObject(value);
       sessionId ??= idOf(line);
-      uuids.add(line.uuid);
+      if (line.uuid !== undefined) uuids.add(line.uuid);
       const title = titleOf(line);
       if (title !== undefined) titles.push({ title, leafUuid: asString(line.leafUuid) });
     },

@@ -16,7 +16,7 @@ import type { InputFile } from "./read-input.ts";
 /** Writes a file atomically: after an interrupt there is the old file or the new one, never half of it. Without a mode it has the system's default. */
 export async function writeFileAtomic(
   path: string,
-  content: string | Uint8Array,
+  content: string | Uint8Array | Iterable<string>,
   { mode }: { readonly mode?: number } = {},
 ): Promise<void> {
   // The name is random: in a folder that others can write to, a predictable one could be a link to another file.
@@ -26,6 +26,7 @@ export async function writeFileAtomic(
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
+    if (error instanceof CliError) throw error;
     throw (
       systemError(error) ?? new CliError(`Cannot write ${path}: ${errorMessage(error)}`, [], { cause: error })
     );

@@ -29,7 +29,7 @@ export function profileSession(transcript: Transcript, { top, past }: ProfileOpt
   });
   const { source, outsideTokens, ...size } = measureWindow(transcript);
   return {
-    ...sizeOf(transcript, withUnread(transcript, whole)),
+    ...wholeSize(transcript, whole),
     compactions: transcript.filter((message) => message.summary && message.error === undefined).length,
     ...(model && { model: model.id }),
     window: { ...sizeOf(window, size), source, ...(outsideTokens !== undefined && { outsideTokens }) },
@@ -133,39 +133,41 @@ export interface SecretCount {
 
 function sizeOf(
   transcript: Transcript,
-  { tokens, low, high }: Pick<ContextEstimate, "tokens" | "low" | "high">,
+  { tokens, low, high, chars = countChars(transcript).chars }: Estimate & { readonly chars?: number },
 ): Size {
   return {
     messages: transcript.filter((message) => message.role !== "system" && isVisibleToModel(message)).length,
     toolResults: toolResults(transcript).length,
-    chars: charsIn(transcript),
+    chars,
     tokens,
     tokensLow: low,
     tokensHigh: high,
   };
 }
 
-/** The estimate with what was not kept of a large file: as many tokens a character as in what was. */
-function withUnread(transcript: Transcript, { tokens, low, high }: ContextEstimate) {
-  const texts = transcript.flatMap((message) =>
-    message.parts.flatMap((part) => partTexts(message, part, "shown")),
-  );
-  const keptChars = sumOf(texts, ({ text }) => text.length);
-  const share = keptChars === 0 ? 1 : sumOf(texts, charsOfText) / keptChars;
+type Estimate = Pick<ContextEstimate, "tokens" | "low" | "high">;
+
+/** With what was not kept of a large file: as many tokens a character as in what was. */
+function wholeSize(transcript: Transcript, { tokens, low, high }: Estimate): Size {
+  const { chars, keptChars, recordedChars } = countChars(transcript);
+  const share = keptChars === 0 ? 1 : recordedChars / keptChars;
   const scaled = (count: number): number => Math.round(count * share);
-  return { tokens: scaled(tokens), low: scaled(low), high: scaled(high) };
+  return sizeOf(transcript, { tokens: scaled(tokens), low: scaled(low), high: scaled(high), chars });
 }
 
-/** The characters of everything that takes room, reasoning included. */
-function charsIn(window: Transcript): number {
-  let chars = 0;
-  for (const message of window) {
-    if (!isVisibleToModel(message)) continue;
+/** The characters of everything that takes room, reasoning included; what was recorded of all texts, and kept of it. */
+function countChars(transcript: Transcript): Record<"chars" | "keptChars" | "recordedChars", number> {
+  let [chars, keptChars, recordedChars] = [0, 0, 0];
+  for (const message of transcript) {
+    const isVisible = isVisibleToModel(message);
     for (const part of message.parts)
-      if (part.agentVisible !== false)
-        for (const text of partTexts(message, part, "shown")) chars += charsOfText(text);
+      for (const text of partTexts(message, part, "shown")) {
+        keptChars += text.text.length;
+        recordedChars += charsOfText(text);
+        if (isVisible && part.agentVisible !== false) chars += charsOfText(text);
+      }
   }
-  return chars;
+  return { chars, keptChars, recordedChars };
 }
 
 /** One thing that takes room in a window. */

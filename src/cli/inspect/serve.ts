@@ -1,3 +1,4 @@
+import { constants } from "node:buffer";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -267,13 +268,19 @@ export function parsePort(value: string): number {
 /** Writes the page with its session as one file that only its owner can read. */
 export async function writePage(file: OutputFile, session: InspectedSession): Promise<void> {
   const assets = await pageAssets();
-  try {
-    await writeOutputFile(file, renderSingleFile(session, assets));
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    const message = `A session of ${session.transcript.length} messages is too long for one file`;
-    throw new CliError(message, ["Use --open."], { cause: error });
-  }
+  const content = function* (): Generator<string> {
+    let chars = 0;
+    for (const piece of renderSingleFile(session, assets)) {
+      chars += piece.length;
+      // No browser reads a longer text.
+      if (chars > constants.MAX_STRING_LENGTH)
+        throw new CliError(`A session of ${session.transcript.length} messages is too long for one file`, [
+          "Use --open.",
+        ]);
+      yield piece;
+    }
+  };
+  await writeOutputFile(file, content());
 }
 
 /** Opens an address in the user's browser, if there is one; the address is printed in any case. */

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRedactor } from "../../stages/redact.ts";
-import type { Transcript } from "../../transcript/message.ts";
+import { isObject } from "../../text/json.ts";
+import { plural } from "../../text/truncate.ts";
+import { compactionPart, type Transcript } from "../../transcript/message.ts";
 import { DATA_BLOCK_ID, type LiveEvent, type SessionHead, TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
 import type { InspectedSession } from "../view/types.ts";
 
@@ -27,12 +29,13 @@ export function createFixedSource({ transcript, ...head }: InspectedSession): Se
 
 /** What the page gets of a session; secrets are redacted unless asked for. */
 export function createInspectedSession(
-  { windowTokens, ...read }: ReadSession,
+  { windowTokens, pastCount = 0, ...read }: ReadSession,
   secrets: SecretsChoice,
 ): InspectedSession {
   const model = modelName(read.transcript);
   const session: InspectedSession = {
     ...read,
+    ...newestOf(read, pastCount),
     ...(model !== undefined && { model }),
     windowTokens: windowTokens ?? DEFAULT_WINDOW_TOKENS,
     windowKnown: windowTokens !== undefined,
@@ -49,7 +52,27 @@ interface ReadSession
   > {
   /** The model's window, where it is known. */
   readonly windowTokens?: number;
+  /** How many messages of a large file, which stand first, have only the beginnings of their texts. */
+  readonly pastCount?: number;
 }
+
+/** Without the oldest messages of a large file, which are left out up to where a window began. */
+function newestOf({ transcript, problems }: ReadSession, pastCount: number): Partial<InspectedSession> {
+  const end = pastCount - MAX_PAST_MESSAGES;
+  if (end <= 0) return {};
+  const window = transcript.slice(end, pastCount).findIndex((message) => compactionPart(message));
+  const start = end + Math.max(0, window);
+  return {
+    transcript: transcript.slice(start),
+    problems: [
+      ...problems,
+      `the oldest ${plural(start, "message")} of the session are not on this page; what they cost is`,
+    ],
+  };
+}
+
+/** The page is made for about 10,000. */
+const MAX_PAST_MESSAGES = 8_000;
 
 export type SecretsChoice = "redacted" | "shown";
 
@@ -90,8 +113,11 @@ export const PAGE_SHELL: string = html({
   body: '<script src="/app.js"></script>',
 });
 
-/** The page with its session in one file: it makes no request, and its policy allows no script but its own. */
-export function renderSingleFile(session: InspectedSession, assets: PageAssets): string {
+/**
+ * The page with its session in one file, piece by piece: it makes no request, and its policy allows no script but its
+ * own.
+ */
+export function* renderSingleFile(session: InspectedSession, assets: PageAssets): Generator<string> {
   // In built code these sequences occur only inside strings, where the escape means the same.
   const script = assets.script.replace(/<(?=\/script|!--)/gi, "\\x3c");
   const style = assets.style.replace(/<(?=\/style)/gi, "\\3c ");
@@ -107,22 +133,51 @@ export function renderSingleFile(session: InspectedSession, assets: PageAssets):
     "require-trusted-types-for 'script'",
     `trusted-types ${TRUSTED_TYPES_POLICY}`,
   ].join("; ");
-  return html({
+  const [before = "", after = ""] = html({
     head: `<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="referrer" content="no-referrer">
 <style>${style}</style>`,
-    body: `<script type="application/json" id="${DATA_BLOCK_ID}">${escapeJsonForHtml({ session })}</script>
+    body: `<script type="application/json" id="${DATA_BLOCK_ID}">${SESSION_PLACE}</script>
 <script>${script}</script>`,
-  });
+  }).split(SESSION_PLACE);
+  yield before;
+  yield* escapeJsonForHtml({ session });
+  yield after;
 }
 
-/** JSON that cannot end the script element in which it stands. */
-export function escapeJsonForHtml(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+/** No style and no script has it. */
+const SESSION_PLACE = "\0session\0";
+
+/** JSON that cannot end the script element in which it stands, piece by piece. */
+export function* escapeJsonForHtml(value: unknown): Generator<string> {
+  for (const piece of jsonPieces(value))
+    yield piece.replace(
+      /[<>&\u2028\u2029]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
 }
+
+/** The JSON of a value, a few entries of a long list at a time. */
+function* jsonPieces(value: unknown): Generator<string> {
+  if (Array.isArray(value) && value.length > PIECE_ENTRIES) {
+    for (let start = 0; start < value.length; start += PIECE_ENTRIES) {
+      const list = JSON.stringify(value.slice(start, start + PIECE_ENTRIES));
+      yield `${start === 0 ? "[" : ","}${list.slice(1, -1)}`;
+    }
+    yield "]";
+  } else if (isObject(value)) {
+    let before = "{";
+    for (const [name, field] of Object.entries(value)) {
+      if (field === undefined) continue;
+      yield `${before}${JSON.stringify(name)}:`;
+      yield* jsonPieces(field);
+      before = ",";
+    }
+    yield before === "{" ? "{}" : "}";
+  } else yield JSON.stringify(value);
+}
+
+const PIECE_ENTRIES = 200;
 
 function html({ head, body }: { readonly head: string; readonly body: string }): string {
   return `<!doctype html>

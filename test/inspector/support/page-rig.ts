@@ -30,7 +30,7 @@ export async function startPageRig(): Promise<PageRig> {
     assets,
     async open(session, { html = (made: string) => made, before = "", ...options } = {}) {
       const file = join(folder, `session-${files++}.html`);
-      writeFileSync(file, html(renderSingleFile(session, assets)));
+      writeFileSync(file, html([...renderSingleFile(session, assets)].join("")));
       const context = await browser.newContext({ viewport: { width: 1_400, height: 900 }, ...options });
       const page = await context.newPage();
       await page.addInitScript(before);
