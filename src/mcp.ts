@@ -25,7 +25,7 @@ void loadHookAgent(agent)
 
 /**
  * Agents end their servers by signals. One that was killed only closes the input: then its forks go on to their ends, within
- * their limits, and whoever resumes the session is told.
+ * their limits, and the session is told when it is resumed.
  */
 async function serve(tools: AgentTools): Promise<void> {
   const { stdin: input, stdout: output } = process;

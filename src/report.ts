@@ -6,7 +6,7 @@ import { asObject, asString, jsonOrText } from "./text/json.ts";
 /** The reports of the plugin folder: `report.js context|cost <agent> [session]`; `status` is told the session by its input. */
 const [what = "context", agent = "claude-code", sessionId = ""] = process.argv.slice(2);
 const { env } = process;
-// A place that the agent did not fill in is none.
+// A placeholder that the agent did not fill in counts as unset.
 const named = sessionId.startsWith("$") ? "" : sessionId;
 const report =
   what === "status"

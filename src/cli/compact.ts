@@ -230,7 +230,7 @@ function describeCompaction(
     carried: {
       userMessages: userWords.length,
       filesRead: filesRead.length,
-      // A file that was made is one that was changed, to whoever counts.
+      // A created file counts as a changed one.
       filesChanged: filesCreated.length + filesChanged.length,
       anchors: anchors.length,
     },

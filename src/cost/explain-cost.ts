@@ -65,7 +65,7 @@ export interface SessionCost {
 export interface ExplainedRequest
   extends Omit<RecordedRequest, "prompt" | "since" | "continues" | "costUSD"> {
   readonly index: number;
-  /** Unset where nobody says what the model costs. */
+  /** Unset where no price of the model is known. */
   readonly costUSD?: number;
   readonly byKind?: RequestPrice;
   /** Who says what it cost: the agent itself, or the table of prices. */

@@ -98,7 +98,7 @@ export async function readTranscript(
   const lines = createLineReader({
     onLine: ({ value }, bytes) => collector.take(value, bytes),
     onProblem(problem, text, bytes) {
-      // A line of a document over many lines is none either.
+      // A line of a JSON document that spans many lines is no JSON value either.
       const records = collector.isLines() ? salvageRecords(text) : [];
       problems.push(records.length > 0 ? { ...problem, records: records.length } : problem);
       for (const record of records) collector.take(record, bytes / records.length);

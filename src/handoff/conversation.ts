@@ -17,7 +17,7 @@ import type { Part, TextPart } from "../transcript/part.ts";
 
 /**
  * What was said in a session, and by whom: without what Carryover wrote into it and what the agent says of itself, a
- * summary as what it is, and what stood before a summary that nobody else can read. Nothing is put into anybody's mouth.
+ * summary as what it is, and the messages before a summary that only its provider can read. No words are attributed to a speaker who did not say them.
  */
 export function conversationOf(transcript: Transcript, { format, keep }: ConversationOptions): Conversation {
   const counts = { nulChars: 0, lostCalls: 0 };
@@ -137,7 +137,7 @@ function withoutNotices(messages: Transcript): {
   };
 }
 
-/** The message without what Codex says of its surroundings in the user's name; instructions are nobody's words. */
+/** The message without what Codex says of its surroundings in the user's name; instructions are not the user's words. */
 function withoutContext(message: Message): readonly Message[] {
   if (message.role === "system") return [];
   if (message.role !== "user") return [message];

@@ -171,7 +171,7 @@ function turnsOf(messages: Transcript): readonly Turn[] {
   return isOurs ? turns.slice(0, -1) : turns;
 }
 
-/** Stands in front, so that nobody has to ask a question that was never asked. */
+/** Stands in front, so that the conversation begins with a message of the user. */
 const NOTICE: Message = {
   id: "carryover-notice",
   role: "user",

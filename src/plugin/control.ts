@@ -235,14 +235,14 @@ export const VERSION = "0.1.0";
 
 /**
  * Says that the plugin runs: in the log at every start, and to a person once for each version, with the first message
- * that they write. At the start itself nobody may be listening yet, and a toast at every start would be noise.
+ * that they write. At the start itself the screen may not listen yet, and a toast at every start would be noise.
  */
 export function createLoadedNotice({ host, notify, folders, now }: PluginContext): Feature {
   let isAsked = host.attendance === "headless";
   const note = { version: VERSION, atMs: now(), directory: host.directory };
   const tell = async (): Promise<void> => {
     if ((await readLoadedNote(folders.root))?.toldVersion === VERSION) return;
-    // Nobody is told what cannot be remembered: it would be told at every start.
+    // A notice that cannot be recorded as shown is not shown: it would come back at every start.
     if (!(await write({ ...note, toldVersion: VERSION }))) return;
     notify.toastOnce(
       `Carryover ${VERSION} is loaded. /handoff <task> starts an agent that knows this conversation.`,

@@ -113,7 +113,7 @@ export function findCompletedCompaction(transcript: Transcript): CompletedCompac
   return undefined;
 }
 
-/** Hides summaries that failed, were aborted or are still being written: nobody said what they hold. */
+/** Hides summaries that failed, were aborted or are still being written: their text cannot be trusted. */
 export const hideFailedSummaries: Stage = (transcript) => {
   if (!transcript.some(({ summary }) => summary === true)) return [];
   const carriesFinish = transcript.some(hasFinish);

@@ -80,7 +80,7 @@ export type CacheProfileName =
   | "deepseek-pro"
   | "none";
 
-/** The profile for a model by its name, whoever serves it; `none` for an unknown name. */
+/** The profile for a model by its name, whichever provider serves it; `none` for an unknown name. */
 export function cacheProfileFor({ id }: Pick<ModelRef, "id">): CacheProfile {
   const name = id.toLowerCase();
   const rule = MODEL_RULES.find(([pattern]) => pattern.test(name));

@@ -8,7 +8,7 @@ import type { FilePart, Part, TextPart, ToolPart } from "../transcript/part.ts";
 
 /**
  * Edits that cut the longest parts of some messages to one length, the largest at which a measure of all of them is
- * small enough; undefined when they are too large even at the least length. Whoever calls says what is measured
+ * small enough; undefined when they are too large even at the least length. The caller says what is measured
  * (rendered characters, estimated tokens) and which parts may be cut.
  */
 export function shrinkToFit(messages: Transcript, options: ShrinkOptions): readonly Edit[] | undefined {

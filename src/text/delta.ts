@@ -32,7 +32,7 @@ export function encodeDelta(text: string, base: string): TextDelta {
   return delta;
 }
 
-/** The text that was encoded against this base; undefined where the delta is none of this base. */
+/** The text that was encoded against this base; undefined where the delta was made against another base. */
 export function decodeDelta(delta: readonly unknown[], base: string): string | undefined {
   let text = "";
   for (let index = 0; index < delta.length; index++) {

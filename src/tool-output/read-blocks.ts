@@ -177,7 +177,7 @@ export function isBytesBlock(block: ToolContentBlock): block is BytesBlock {
   return block?.type === "bytes" && "bytes" in block && block.bytes instanceof Uint8Array;
 }
 
-/** True when so much of the first 8 KB is control or replacement characters that nobody could read it. */
+/** True when so much of the first 8 KB is control or replacement characters that it is unreadable. */
 export function looksBinary(content: string | Uint8Array): boolean {
   // Escape sequences, carriage returns and backspaces are what terminals print, so they do not count.
   const { text, removed } = normalizeTextWithCounts(sampleOf(content));

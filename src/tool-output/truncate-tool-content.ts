@@ -125,7 +125,7 @@ export interface ToolOutputOptions {
   readonly cut?: Cut | undefined;
   /** Whether terminal escapes, overwritten lines and invisible characters are removed before counting. @default on */
   readonly normalize?: "on" | "off";
-  /** What becomes of text that nobody could read: a notice, or text with replacement characters, as agents show it. @default notice */
+  /** What becomes of unreadable text (control and replacement characters): a notice, or text with replacement characters, as agents show it. @default notice */
   readonly binary?: "notice" | "text";
   /** When given, secrets are replaced before anything is cut; the store keeps the raw output. @default off */
   readonly redact?: RedactOptions;

@@ -201,7 +201,7 @@ function eachVisibleCall(
   }
 }
 
-/** True when an output was cleared: by its timestamp, or because it is nothing but the placeholder. */
+/** True when an output was cleared: by its timestamp, or because it is only the placeholder. */
 export function isCleared(part: ToolPart): boolean {
   if (part.clearedAt !== undefined) return true;
   return (

@@ -312,7 +312,7 @@ function describe(value: unknown): string {
   return keys === "" ? "an empty object" : `an object with ${keys}`;
 }
 
-/** Somebody gave the session itself. */
+/** The caller passed a session object instead of its messages. */
 function isSession(value: unknown): boolean {
   return typeof asObject(value).projection === "function";
 }

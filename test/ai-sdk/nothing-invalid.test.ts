@@ -14,25 +14,26 @@ import {
 // The 10,000 on each API: `npm run fuzz:ai-sdk`.
 describe.each(RECORDED_APIS)("conversations of many turns with %s", (api) => {
   it("no request has a fault, none is refused for its shape, no two answers stand in a row", () =>
-    holds(anyConversation, { api, over: "function" }, runs(400) / 5));
+    holds(anyConversation, { api, over: "function" }, runs(80, 10)));
 
   it("nor without us in a window without end: what is found above is ours", () =>
     holds(
       anyConversation.map((conversation) => ({ ...conversation, callIds: "fresh" as const })),
       { api, over: "function", middleware: "none" },
-      runs(400) / 20,
+      runs(20, 5),
     ));
 });
 
-describe.each(RECORDED_APIS)("conversations of 25 turns over HTTP with %s", (api) => {
+const IS_LONG = process.env.CARRYOVER_LONG !== undefined;
+const HTTP_TURNS = IS_LONG ? 25 : 10;
+
+describe.each(RECORDED_APIS)(`conversations of ${HTTP_TURNS} turns over HTTP with %s`, (api) => {
   it(
     "nothing is refused for its shape",
-    () => holds(longConversation, { api, over: "http" }, IS_LONG ? 60 : 1),
+    () => holds(longConversation(HTTP_TURNS), { api, over: "http" }, IS_LONG ? 60 : 1),
     IS_LONG ? 1_800_000 : 120_000,
   );
 });
-
-const IS_LONG = process.env.CARRYOVER_LONG !== undefined;
 
 describe("what was refused once", () => {
   const SMALL: Conversation = {

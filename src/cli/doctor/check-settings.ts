@@ -39,7 +39,7 @@ function unreadable(path: string, problem: string): Finding {
   };
 }
 
-/** Our options under a key of their own are what one tries first, and nobody reads them. */
+/** People first try a key of our own for the options, which OpenCode does not read. */
 function checkPlaceOfOptions({ carryover }: UnknownObject): Finding[] {
   if (carryover === undefined) return [];
   return [

@@ -274,7 +274,7 @@ async function askAgent(agent: HookProgram, asked: AskedAgent): Promise<readonly
   ];
 }
 
-/** Codex runs no hook that nobody has looked at, and says nothing of it in `exec`. */
+/** Codex runs no hook that the user has not reviewed, and does not say so in `exec`. */
 async function checkTrust(asked: AskedAgent): Promise<readonly Finding[]> {
   const check = "trust";
   const level = "problem";

@@ -120,7 +120,7 @@ async function openForHandoff(named: string | undefined, { whole }: HandoffFlags
   const opened = await openSession(named, { env, keep: "window" });
   const { past, transcript, format } = opened.file;
   if (past === undefined) return opened;
-  // Where nobody else can read a summary, what stood before it is handed over.
+  // Where only the sender's provider can read a summary, the messages before it are handed over.
   const { unreadable } = conversationOf(transcript, { format, keep: "window" });
   return unreadable === 0 ? opened : openSession(named, { env });
 }
@@ -159,7 +159,7 @@ function sourceOf({ format, name, sessionId, problems }: InputFile): HandoffOpti
   return { format, path, damagedLines, mendedLines, ...(sessionId !== undefined && { sessionId }) };
 }
 
-/** Whoever is asked by another agent has not seen the secrets yet. */
+/** The receiver's provider has not seen the secrets yet. */
 function secretsChoice(session: InputFile, flags: HandoffFlags): HandoffOptions["secrets"] {
   if (flags.secrets !== undefined) return flags.secrets === "out" ? "taken-out" : "kept";
   return isSameAgent(session, flags) ? "kept" : "taken-out";

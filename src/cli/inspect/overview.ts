@@ -32,7 +32,7 @@ export async function printOverview(windowTokens: number | undefined): Promise<F
   return found;
 }
 
-/** A terminal as it is when nobody has changed it, less the line for the prompt. */
+/** The default size of a terminal, less the line for the prompt. */
 const MAX_COLUMNS = 80;
 const MAX_ROWS = 23;
 

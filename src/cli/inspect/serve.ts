@@ -41,7 +41,7 @@ export async function serveUntilStopped(source: SessionSource, options: ServePag
   const inspector = await startServer(source, port);
   const address = inspector.invite();
   const hint = process.stdin.isTTY ? "Press Enter for another. " : "";
-  // Listens before anything is shown: whoever has seen the address may already send a signal.
+  // Listens before the address is printed: a signal may come as soon as it is.
   const ended = waitForEnd(inspector, () => print(`Page: ${inspector.invite()}`));
   print(`Page: ${address}`);
   print(`Each address opens it once, on this machine only. ${hint}Ctrl-C ends it.`);

@@ -63,7 +63,7 @@ export interface HostConfiguration {
   readonly plugins: readonly ConfiguredPlugin[];
   /** Those that OpenCode 2 loads: it reads `plugin` and `plugins`. */
   readonly plugins2: readonly ConfiguredPlugin[];
-  /** Those under the key of version 2 in the form of version 1, a pair of a name and options: nobody loads them. */
+  /** Those under the key of version 2 in the form of version 1, a pair of a name and options: no version loads them. */
   readonly pairs: readonly ConfiguredPlugin[];
   /** All files merged, later ones over earlier ones; lists are replaced, not joined. */
   readonly settings: UnknownObject;
@@ -171,7 +171,7 @@ const CONFIG_NAMES: readonly string[] = ["opencode.json", "opencode.jsonc"];
 const TERMINAL_NAMES: readonly string[] = ["tui.json", "tui.jsonc"];
 const OWN_FOLDER = ".opencode";
 
-/** Where an administrator puts a configuration that nobody can change. */
+/** Where an administrator puts a configuration that users cannot change. */
 function managedFolder({ ProgramData }: ConfigurationPlace["env"]): string {
   if (process.platform === "darwin") return "/Library/Application Support/opencode";
   if (process.platform === "win32") return join(ProgramData || "C:\\ProgramData", "opencode");

@@ -306,7 +306,7 @@ async function ownFolders(
     ...(await foldersIn(forks)),
     ...["instances", "requests"].map((name) => join(control, name)),
     ...[long, views, spill, forks, journal, control, join(root, CHILD_SESSIONS)],
-    // A folder that somebody has chosen is theirs.
+    // A folder that the user chose is not deleted.
     ...(root === pluginFolders({ store: undefined, env: process.env }).root ? [root] : []),
     ...(places === "usual" ? [join(defaultStateFolder(), "spill"), ...usual] : []),
   ];

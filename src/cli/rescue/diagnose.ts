@@ -77,7 +77,7 @@ function lostCompactions(transcript: Transcript, compaction: "judge" | "undo"): 
   return lost;
 }
 
-/** Why a summary is none; undefined for one that says something. */
+/** Why a summary is empty of content; undefined for one that says something. */
 function uselessness(summary: Message | undefined, before: number): string | undefined {
   // Where nothing was, nothing is lost.
   if (before === 0) return undefined;

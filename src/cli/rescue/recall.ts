@@ -91,7 +91,7 @@ function checkRequest(words: readonly string[], { range }: RecallFlags): void {
     ]);
 }
 
-/** A handle where there is one of this name; words otherwise. What is not there, or is nothing, is `missing`. */
+/** A handle where there is one of this name; words otherwise. What is not there, or is empty, is `missing`. */
 async function recallFrom(
   transcript: Transcript,
   words: readonly string[],

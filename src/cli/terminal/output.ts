@@ -163,7 +163,7 @@ function isFigure(cell: string): boolean {
 }
 
 /**
- * Sentences broken between words at the width of a terminal; a stream that is none gets them as they are. Lines that
+ * Sentences broken between words at the width of a terminal; any other stream gets them as they are. Lines that
  * begin with a blank are rows and commands, which stay whole unless `indent` says where their text begins.
  */
 export function wrapped(

@@ -71,7 +71,7 @@ const LOOKS: readonly Look[] = [
   watch,
 ];
 
-/** Nobody looked at the run for far longer than usual: the machine slept, and neither did the child work. */
+/** The run was not checked for far longer than usual: the machine was asleep, and the child did not work either. */
 function noticeAbsence(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
   const goneMs = atMs - run.lastWatchAtMs;
   if (goneMs <= 2 * WATCH_MS) return unchanged(record);

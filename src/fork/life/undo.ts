@@ -162,7 +162,7 @@ export function findUndone({ records, standing, undone, isPartial }: UndoneView)
   return records.flatMap((record) =>
     record.runs.flatMap((run) => {
       const launch = launchEvent(run);
-      // Nobody asks any more for a result whose launch is gone.
+      // The launch was taken back, so its result is not wanted any more.
       const isGone = launch === "launch-gone" || run.undone === "gone";
       const types = [launch, isGone ? undefined : deliveryEvent(record, run)];
       return types.flatMap((type) =>

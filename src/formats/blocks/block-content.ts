@@ -106,7 +106,7 @@ export function opaquePart(type: unknown, content?: unknown): OpaquePart {
     : { type: "opaque", name, chars: safeJson(content).length };
 }
 
-/** A file part from what an API says of it. Its content is remembered for as long as somebody holds the part. */
+/** A file part from what an API says of it. Its content is remembered for as long as the part is referenced. */
 export function filePart({ mime, filename, base64, url }: FileFields): FilePart {
   const part: FilePart = omitUndefined({
     type: "file" as const,

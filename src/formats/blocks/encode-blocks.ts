@@ -66,7 +66,7 @@ function encodingAdapter<Wire, Item, Value>(
   };
 }
 
-/** Where decoded parts were in their wire, for as long as somebody holds them: a part is the key, or the input of a call. */
+/** Where decoded parts were in their wire, for as long as they are referenced: a part is the key, or the input of a call. */
 export interface Sources<Value> {
   remember(transcript: Transcript, reading: Reading<unknown, Value>): void;
   find(part: Part): DecodedPart<Value> | undefined;

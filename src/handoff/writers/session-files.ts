@@ -114,7 +114,7 @@ function codexCall({ id: call_id, tool: name, input }: CallBlock, kind: CallKind
 
 function codexResult({ id: call_id, text, images = [] }: ResultBlock, kind: CallKind): object {
   if (kind === "search") {
-    // A list that was shortened is none any more.
+    // A list that was shortened cannot be parsed any more.
     const tools = asArray(jsonOrText(text));
     const shortened = tools.length === 0 ? { shortened: text } : {};
     return {

@@ -86,7 +86,7 @@ function sharedOptions({ restore: _, persist: __, store, ...shared }: CarryoverO
   return store?.spills === undefined ? shared : { ...shared, store: { spills: store.spills } };
 }
 
-/** The same for a conversation that nobody has asked for: what it uses is told, and nothing else. */
+/** The same for a conversation that was not asked for: its usage is reported, and nothing else. */
 function unlistened(options: CarryoverOptions): CarryoverOptions {
   const { onCompact: _, onEvent: __, ...rest } = sharedOptions(options);
   return rest;

@@ -12,7 +12,7 @@ import { asObject } from "../../text/json.ts";
 import { isSummary, type Usage } from "../../transcript/message.ts";
 import type { Conversation } from "./conversation.ts";
 
-/** What came of a compaction that somebody asked for. Nothing of the messages that were given is changed. */
+/** The outcome of a compaction on request. Nothing of the messages that were given is changed. */
 export type CompactResult = CompactedMessages | UnchangedMessages;
 
 /** The messages with their old part summed up. */

@@ -22,7 +22,7 @@ export interface Conversation {
   prepare(wire: AiSdkWire, options: PrepareWireOptions): Promise<PreparedWire>;
   /** Records usage and finish of the answer to the last request: its messages come with the next request, without them. */
   recordAnswer(facts: AnswerFacts): void;
-  /** Compacts these messages, or those of the last request, because somebody asked for it. */
+  /** Compacts these messages, or those of the last request, on request. */
   compact(wire: AiSdkWire | undefined, signal: AbortSignal | undefined): Promise<CompactedWire>;
   /** The messages of the last request as they are sent now. */
   currentWire(): AiSdkWire;

@@ -129,7 +129,7 @@ export function limitsOf(
   given: Partial<ModelLimits> | undefined,
 ): Partial<ModelLimits> & Pick<ModelLimits, "outputTokens"> {
   const limits = omitUndefined(Object(given) as Partial<ModelLimits>);
-  // Whoever names a window means that one, and not the limit of the input that goes with another.
+  // A window that the caller names counts as it is, without the input limit that belongs to another window.
   return limits.contextTokens === undefined
     ? { ...known, ...limits }
     : { outputTokens: known.outputTokens, ...limits };

@@ -82,7 +82,7 @@ function anthropicActs({ contextManagement, compaction }: Readonly<Record<string
   return actsOf(asArray(asObject(contextManagement).edits));
 }
 
-/** Thinking that is cleared is nothing that we would clear. */
+/** Clearing of thinking does not conflict with ours: we never clear thinking. */
 function actsOf(edits: readonly unknown[]): ProviderActs {
   const types = edits.map((edit) => asString(asObject(edit).type) ?? "");
   if (types.some((type) => type.startsWith("compact_"))) return "compacts";

@@ -96,7 +96,7 @@ function rightsOf({ mode, startedWith }: ParentSession): ChildRights | string {
   const carried = carriedWords(startedWith, CARRIED);
   if (carried === undefined)
     return "This system does not tell which limits the session was started with, so that a child might do more than it.";
-  // A mode that came later asks for every permission here, which nobody gives.
+  // A mode that is newer than this code asks for every permission, and there is no person to grant one.
   const childMode = mode in MODES ? mode : "default";
   return {
     rank: MODES[childMode] ?? 0,

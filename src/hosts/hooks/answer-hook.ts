@@ -191,7 +191,7 @@ async function workOut(session: HookSession, { file, note }: LeftToRead): Promis
       (await (await loadWhole()).workedOutPieces(session));
     return pieces;
   } finally {
-    // Also where it failed: nobody is to wait for it.
+    // Also where it failed, so that other hooks do not wait for it.
     if (session.part === 1) writeNote(notePlace(session), { bytes, pieces });
   }
 }

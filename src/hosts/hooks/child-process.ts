@@ -10,7 +10,7 @@ import type { AgentPlace, FileAgent, HookAgent, StartWords } from "./hook-agent.
 
 /**
  * A process of the agent's own program on a child's session, in a group of its own. What it prints goes to files: with a
- * pipe it would end when whoever reads it is killed.
+ * pipe it would end when the reading process is killed.
  */
 export interface ChildRun {
   /** Undefined where it could not be started. */
@@ -121,7 +121,7 @@ function complaintIn(path: string): string {
   }
 }
 
-/** Ends the process of a child that somebody else has started; false where it is not known well enough. */
+/** Ends the process of a child that another process started; false where it cannot be identified for certain. */
 export async function endLeftBehind(left: ProcessIdentity): Promise<boolean> {
   // Its number may be another's by now.
   if (processState(left) === "unknown") return false;
@@ -182,7 +182,7 @@ function parentProgram(): string | undefined {
   }
 }
 
-/** The words that the agent was started with; undefined where the system does not tell them, or somebody else started us. */
+/** The words that the agent was started with; undefined where the system does not tell them, or another program started us. */
 export function startWords({ child }: HookAgent): StartWords | undefined {
   const program = parentProgram();
   if (program !== undefined && !child.isProgram(program) && !/\bnode$/.test(program)) return undefined;

@@ -27,7 +27,7 @@ import {
 /**
  * The children of forks in an agent of files: each is a session in the agent's own place, which the agent's own program goes
  * on with, without a terminal, in a process group of its own. It gets its prompt on stdin and says on stdout what it does.
- * A child outlives a crash of whoever started it; then its process is known by its note.
+ * A child outlives a crash of the process that started it; then its process is found by its note.
  */
 export interface Children
   extends Pick<HostSessions, "createChild" | "limitChild" | "setNote" | "prompt" | "stop" | "status"> {
@@ -76,7 +76,7 @@ export function createChildren(setup: ChildrenSetup): Children {
     if (child !== undefined) await notes.set(sessionId, { own: { ...ownFacts(child), ...own } });
   }
 
-  /** The process of a child that somebody else has started, if it still runs. */
+  /** The process of a child that another process started, if it still runs. */
   async function leftBehind(sessionId: string): Promise<ProcessIdentity | undefined> {
     const child = await notes.of(sessionId);
     const { process } = child === undefined ? {} : ownFacts(child);
@@ -280,7 +280,7 @@ interface Running {
   readonly maxUSD: number | undefined;
   /** What its own events say went wrong. */
   failure?: string;
-  /** It was stopped by us: nobody is told of its end. */
+  /** It was stopped by us: its end is not reported. */
   isReplaced: boolean;
   /** It was told that it may only report. */
   wasTold?: boolean;

@@ -51,7 +51,7 @@ export function adaptModel(given: unknown): AdaptedModel {
     async doStream({ prompt, abortSignal }: ModelCall) {
       const chunks = await (model as ChatModelLike).stream(fromWire(prompt), {
         ...omitUndefined({ signal: abortSignal }),
-        // Nobody who streams the agent's messages wants to see a summary among them.
+        // A summary must not appear among the streamed messages of the agent.
         tags: ["langsmith:nostream", "nostream"],
         metadata: { lc_source: "carryover" },
       });

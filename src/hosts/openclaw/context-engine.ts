@@ -78,7 +78,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     return opened;
   }
 
-  /** The same with who can be asked for a summary now; where nobody can, summaries are made mechanically. */
+  /** The same with the model that can be asked for a summary now; without one, summaries are made mechanically. */
   function withModel(known: OpenConversation, llm: LanguageModelCall | undefined): OpenConversation {
     if (known.ask.llm !== undefined && llm !== undefined) known.ask.llm = llm;
     if ((known.ask.llm === undefined) === (llm === undefined)) return known;
@@ -104,7 +104,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     return opened;
   }
 
-  /** Changes what is kept of a session, whoever else does so; throws where it cannot be written. */
+  /** Changes what is kept of a session, safe against other writers; throws where it cannot be written. */
   async function update(key: string, change: (kept: Kept) => Kept): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const record = await records.get(key);

@@ -238,7 +238,7 @@ async function isYes(answer: Promise<boolean> | undefined): Promise<boolean> {
   return answer === undefined ? false : inTime(answer, ANSWER_MS).catch(() => false);
 }
 
-/** The plugin knows its forks; whoever takes longer has lost them. */
+/** How long the plugin may take to say whether a session is a fork; after that it counts as none. */
 const ANSWER_MS = 1_000;
 
 /** What an event of OpenCode means to the plugin; undefined for an event that it does not care about. */

@@ -179,7 +179,7 @@ interface PartFacts {
   readonly nowMs: number;
 }
 
-/** Whether somebody is there to answer, by the arguments of OpenCode: with `run`, and `github run` in a workflow, nobody is. */
+/** Whether a person is there to answer, by the arguments of OpenCode: not with `run`, nor with `github run` in a workflow. */
 export function attendanceOf(args: readonly string[]): "attended" | "headless" {
   return HEADLESS.test(commandOf(args)) ? "headless" : "attended";
 }

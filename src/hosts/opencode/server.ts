@@ -330,7 +330,7 @@ function toolDefinition({ description, parameters, execute }: ModelTool, calls: 
         return answer;
       };
       const text = await execute(args, { ...runningTool(context), mayStart });
-      // OpenCode ends the turn, as it does when somebody says no to any other tool.
+      // OpenCode ends the turn, as it does when a person rejects any other tool.
       if (rejection !== undefined) throw rejection;
       return text;
     },

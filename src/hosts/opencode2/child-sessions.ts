@@ -135,7 +135,7 @@ function isNamed(rules: readonly HostRule[], action: string): boolean {
   return rules.some((rule) => rule.action !== "*" && matches(action, rule.action));
 }
 
-/** Whether all that a call is about is allowed. What would have to be asked for is not: nobody is asked for another agent. */
+/** Whether all that a call is about is allowed. What would need a permission ask is not allowed: no person is asked on behalf of another agent. */
 function mayCall(rules: readonly HostRule[], { tool, input }: CalledTool, directory: string): boolean {
   const action = EDIT_TOOLS.has(tool) ? "edit" : tool;
   const resources = resourcesOf({ tool, input }, directory);

@@ -45,7 +45,7 @@ export function createNotices({ root, now = Date.now }: NoticesSetup): Notices {
 interface Notices {
   /** Returns at once. */
   leave(directory: string, notice: Notice): void;
-  /** What waits for a folder, oldest first and each text once; nobody gets it again. */
+  /** What waits for a folder, oldest first and each text once; each is handed out once. */
   take(directory: string): Promise<readonly Notice[]>;
 }
 
@@ -63,7 +63,7 @@ interface Notice {
 /** The names of its files in the plugin's folder. */
 export const NOTICES_FILE: RegExp = /^notices-[0-9a-f]{16}\.jsonl/;
 
-/** What nobody was there to read for so long is no news any more. */
+/** A notice that was not read for this long is dropped. */
 const MAX_AGE_MS = 86_400_000;
 
 /** Where no terminal ever comes. */

@@ -38,7 +38,7 @@ export function outgoingRequest(event: ContextEvent, answers: AnswerFacts): Outg
   } as OutgoingRequest;
 }
 
-/** Makes an event what it was; late edits then fall on lists that nobody sends. */
+/** Restores an event; late edits then change lists that are not sent. */
 export function restoreContext(event: ContextEvent): () => void {
   const { system, messages, tools } = event;
   const before = { system: [...system], messages: [...messages], tools: { ...tools } };
@@ -115,7 +115,7 @@ export async function useHeadersOfOwner(
     if (value === sessionID && name.toLowerCase() !== NAME_OF_REQUEST) headers[name] = owner;
 }
 
-/** Says whose request it is, to whoever counts them; no cache is found by it. */
+/** Names the session of a request, for statistics; the cache key does not depend on it. */
 const NAME_OF_REQUEST = "x-session-id";
 
 /** A request as it goes out. */
@@ -191,7 +191,7 @@ export function createSessionReader({ session }: Pick<SetupContext, "session">):
   };
 }
 
-/** The marker of a request that is only there to be read; a message that cannot be looked at is none. */
+/** The marker of a request that is only there to be read; a message that cannot be read has none. */
 function markerIn(messages: readonly unknown[]): string | undefined {
   try {
     const { role, content } = asObject(messages.at(-1));

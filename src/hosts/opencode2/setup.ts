@@ -202,7 +202,7 @@ async function addTools(
       callId: textOrJson(id),
       messageId: textOrJson(messageID),
       agent: caller,
-      // GA gives one; in the snapshot a tool is not told that nobody waits any more.
+      // GA gives a signal; in the snapshot a tool is not told that its result is no longer wanted.
       signal: signal instanceof AbortSignal ? signal : new AbortController().signal,
       model: await models.of(lastModels.get(sessionId)),
       mayStart: (agent) => mayStart(caller, agent),

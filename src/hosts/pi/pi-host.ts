@@ -250,7 +250,7 @@ export interface PiApi {
   on<Event extends keyof PiEvents>(event: Event, handler: PiHandler<PiEvents[Event]>): unknown;
   registerTool(tool: UnknownObject & { execute(...call: PiCall): Promise<object> }): void;
   registerCommand(name: string, command: { description: string; handler: PiHandler<string> }): void;
-  /** A message that nobody wrote, which the model reads as the user's. */
+  /** A message written by the extension, which the model reads as the user's. */
   sendMessage(message: object, options: { readonly triggerTurn: boolean; readonly deliverAs: "steer" }): void;
   sendUserMessage(text: string, options: { readonly deliverAs: "followUp" }): void;
   getActiveTools(): readonly string[];
@@ -264,7 +264,7 @@ export type PiHandler<Event> = (event: Event, ctx: PiContext) => Promise<unknown
 type PiCall = [id: string, args: unknown, signal: AbortSignal | undefined, onUpdate: unknown, ctx: PiContext];
 
 export interface PiContext {
-  /** Somebody can be asked: in the terminal, and over RPC. */
+  /** A person can be asked: in the terminal, and over RPC. */
   readonly hasUI: boolean;
   readonly model: PiModel | undefined;
   readonly modelRegistry: {

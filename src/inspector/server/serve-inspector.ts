@@ -23,7 +23,7 @@ import {
 } from "./request-guard.ts";
 
 /**
- * Serves the page of one session on 127.0.0.1 until it is stopped or nobody has asked for long. Every request passes
+ * Serves the page of one session on 127.0.0.1 until it is stopped or has been idle for long. Every request passes
  * the guard (request-guard.ts) before its route; the page itself is public, the session behind it needs a token. The
  * page (page/main.tsx) fetches the session, computes everything with the engine in the browser (view/inspection.ts),
  * and follows a running session through `/api/events`, which server/live/ feeds.

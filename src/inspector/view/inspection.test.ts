@@ -86,7 +86,7 @@ describe("a view", () => {
         fc.property(randomHistory(), (history) => {
           checkSession(createInspection(sessionOf(format.decode(lower(history)))));
         }),
-        { numRuns: runs(25) },
+        { numRuns: runs(25, 10) },
       );
     },
   );

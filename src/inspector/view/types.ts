@@ -148,7 +148,7 @@ export interface WindowOverTime {
   /** One a request, oldest first. */
   readonly points: readonly WindowPoint[];
   readonly compactions: readonly CompactionMoment[];
-  /** What system prompt and tool definitions take; 0 when nobody counted. */
+  /** What system prompt and tool definitions take; 0 when it was not counted. */
   readonly systemTokens: number;
 }
 

@@ -263,7 +263,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     settle,
     take: (parentSessionId, { moment, carrier }) => take(planFor(parentSessionId, moment).send, carrier),
     async findUnsure(parentSessionId) {
-      // Where nobody looks in between, what was seen has been answered by now.
+      // Without a look in between, what was seen then has been answered by now.
       const { look } = planFor(parentSessionId, host.can.wakeParents ? "user-message" : "time");
       const unsure = look.filter(
         ({ run: { delivery } }) => delivery.isUnsure === true || delivery.state === "seen",

@@ -300,7 +300,7 @@ function orThrowUnanswered<Value>(answer: HostValue<Value>): HostValue<Value> {
   return answer;
 }
 
-/** The answer; throws unless it was done, or there is nothing any more that it could be done to. */
+/** The answer; throws unless the call succeeded or its target no longer exists. */
 function orThrowUnlessGone<Value>(answer: HostValue<Value>): HostValue<Value> {
   if (answer.status === "failed" && answer.code !== "missing") throw new Error(answer.reason);
   return answer;

@@ -306,7 +306,7 @@ interface ChildLimits extends Pick<Handlers, "beforeRequest" | "beforeTool"> {
 export function createChildLimits({ context, forks }: ForkSetup): ChildLimits {
   const { keeper } = forks;
   const { format, sessions } = context.host;
-  /** What children read whose newest answer called a tool in vain: the run may end before the last of its calls comes. */
+  /** What children are shown whose newest answer called a tool without effect: the run may end before the last of its calls arrives. */
   const refused = createLruMap<string, string>(MAX_CHILDREN);
   /** When the newest request of a child was made: servers give the same ids to the calls of every answer. */
   const askedAtMs = createLruMap<string, number>(MAX_CHILDREN);

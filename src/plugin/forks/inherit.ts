@@ -120,7 +120,7 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
     fixedTokens: overheadTokens(transcript, tokensOf),
   });
   if (way === "text") return inheritText(input, reason);
-  // System prompt and tools are in the provider's cache for whoever sends the same ones; another agent has others.
+  // The provider has system prompt and tools cached for every request that sends the same ones; another agent has others.
   const isSame = input.facts.receiver === "same";
   const frame = view.frame === undefined || !isSame ? {} : { frame: view.frame };
   if (way === "graduated")

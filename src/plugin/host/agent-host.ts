@@ -177,7 +177,7 @@ export interface HostPrompt {
   readonly sessionId: string;
   readonly messageId: string;
   readonly text: string;
-  /** Program: nobody wrote it, though the model reads it as the user's. */
+  /** Program: written by the plugin, though the model reads it as the user's. */
   readonly from: "user" | "program";
   /** What `notesIn` finds on it; without a key it is only marked as the plugin's own. */
   readonly note: { readonly promptKey?: string; readonly inheritedBy?: string };
@@ -185,9 +185,9 @@ export interface HostPrompt {
   readonly shownLine?: string;
   /** With which settings; `last-user-turn` takes those of the newest turn that a person began. */
   readonly turn: TurnSettings | "last-user-turn";
-  /** None: the message is stored and nobody answers yet. */
+  /** None: the message is stored without asking the model. */
   readonly reply: "wanted" | "none";
-  /** What the answer may cost, for an agent that holds a budget itself; unset for a message that nobody pays for here. */
+  /** What the answer may cost, for an agent that holds a budget itself; unset for a message that costs nothing here. */
   readonly maxUSD?: number;
 }
 
@@ -318,7 +318,7 @@ export interface Handlers {
   cacheOwnerOf(sessionId: string): Promise<string | undefined>;
   /**
    * Whether a session is the child of a fork. Where `beforeRequest` or `beforeTool` fails or is late, a person's request or call
-   * goes on as it is; a fork's does not, since it would lack what it inherits, or nobody would have checked it.
+   * goes on as it is; a fork's does not, since it would lack what it inherits, or would be sent unchecked.
    */
   isFork(sessionId: string): Promise<boolean>;
   dispose(): Promise<void>;
@@ -367,7 +367,7 @@ export interface RunningTool {
   /** The stored message that holds the call; unset where the agent does not say. */
   readonly messageId?: string;
   readonly agent: string;
-  /** Aborted when nobody waits for the tool any more. */
+  /** Aborted when the result of the tool is no longer wanted. */
   readonly signal: AbortSignal;
   readonly model?: ModelFacts;
   /**

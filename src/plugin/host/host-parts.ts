@@ -61,14 +61,14 @@ export interface HostAbilities {
   readonly deliversOnce: boolean;
   /** What a child inherits can be put in front of each of its requests; else `createChild` is given it and stores it. */
   readonly graftRequests: boolean;
-  /** A session can be sent a message while nobody speaks to it; else results wait for a tool output or a message of the user. */
+  /** A session can be sent a message while it is idle; else results wait for a tool output or a message of the user. */
   readonly wakeParents: boolean;
 }
 
 /** An agent of the host: who speaks in a session, with which rules and model. */
 export interface HostAgent {
   readonly name: string;
-  /** Offered to nobody. */
+  /** Not offered to any agent. */
   readonly isHidden: boolean;
   /** Chosen by people only; sub-agents do not run as it. */
   readonly isPrimary: boolean;
@@ -119,7 +119,7 @@ export interface CompactionMoment {
   readonly model?: ModelRef;
   /** The whole window, as the agent would send it now. May fail. */
   messages(): Promise<readonly AgentMessage[]>;
-  /** Asks the model of the session; unset where the agent lets nobody ask it now. */
+  /** Asks the model of the session; unset where the agent does not allow that now. */
   readonly summarizer?: Summarizer;
 }
 

@@ -210,7 +210,7 @@ async function resultInTime(
 }
 
 /**
- * How long a call waits for a fork. Where nobody is there the program ends with the turn, and its forks with it: a call waits
+ * How long a call waits for a fork. Without a person (headless) the program ends with the turn, and its forks with it: a call waits
  * until the fork has ended, at most for the limits of all that stand before it in the queue and its own.
  */
 function waitMs({ context, forks: { limits } }: ForkSetup, waitS: number): number {

@@ -174,7 +174,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
     },
   });
 
-  /** A search with a handle looks into what it names. Models fill in every field: one that is empty is none. */
+  /** A search with a handle looks into what it names. Models fill in every field, so an empty one counts as unset. */
   async function requestOf(handle: string, search = ""): Promise<RecallRequest> {
     const named = await withoutFold(handle);
     return search.trim() === "" ? named : { search, handle: named };

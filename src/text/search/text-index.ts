@@ -167,7 +167,7 @@ export interface WordStore {
 /**
  * A store without words. Words are told apart by two hashes and their terms computed once; what stands where is one long
  * list of numbers, in which each entry of a term points to the one before. So a word costs a few steps and no object: an
- * archive has millions of them. Two words of the same hashes count as one, which only makes a passage be read in vain.
+ * archive has millions of them. Two words of the same hashes count as one, which at worst makes the search read a passage without a match.
  */
 export function createWordStore(): WordStore {
   const words = createWordTable();
@@ -240,7 +240,7 @@ interface WordTable {
   add(terms: readonly number[], hash: number, check: number): readonly number[];
 }
 
-/** A table of open addresses. Words that somebody chose to have one hash are taken for one after some steps. */
+/** A hash table with open addressing. After a bounded number of probes colliding words count as one, so chosen collisions cannot make it slow. */
 function createWordTable(): WordTable {
   const words: (readonly number[])[] = [];
   let slots = new Int32Array(FIRST_SIZE);

@@ -109,7 +109,7 @@ interface WordTerms {
   readonly whole?: string;
 }
 
-/** Longer ones are encoded data; nobody asks for a part of them by words. */
+/** Longer words are encoded data, which is not searched by parts. */
 const MAX_WORD_CHARS = 64;
 const SIMPLE_WORD = /^(?:[A-Z]?[a-z]+|[A-Z]+|\d+)$/;
 const PART_BORDER =

@@ -98,7 +98,7 @@ export const anyConversation: fc.Arbitrary<Conversation> = conversationsOf(
   ),
 );
 
-/** Exactly 25 turns. */
-export const longConversation: fc.Arbitrary<Conversation> = conversationsOf(
-  turnsUpTo(50, 3).map((turns) => turns.slice(0, 25)),
-);
+/** Conversations of exactly so many turns, at most 25. */
+export function longConversation(turnCount: number): fc.Arbitrary<Conversation> {
+  return conversationsOf(turnsUpTo(50, 3).map((turns) => turns.slice(0, turnCount)));
+}

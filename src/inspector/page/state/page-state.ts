@@ -67,7 +67,7 @@ export function windowOptions(
   return { policy, upTo: state.upTo, ...(budgetTokens !== undefined && { budgetTokens }) };
 }
 
-/** The budget of a side: one for all policies. Only a session fills the window of its model until somebody sets another. */
+/** The budget of a side: one for all policies. Only a session fills the window of its model until the user sets another. */
 export function budgetOf(
   { policy, budgetTokens }: PolicyChoice,
   { shared, windowTokens }: BudgetDefaults,
@@ -98,7 +98,7 @@ export interface PageState {
   readonly help: "open" | "closed";
 }
 
-/** A policy, and the budget, if somebody set one: tokens of the whole window, whatever the policy. */
+/** A policy, and the budget if the user set one: tokens of the whole window, whatever the policy. */
 export interface PolicyChoice {
   readonly policy: PolicyId;
   readonly budgetTokens?: number;
@@ -176,7 +176,7 @@ export function budgetOfStep(step: number, { min, max }: Limits): number {
   return Math.min(max, Math.max(min, Math.round(exact / grain) * grain));
 }
 
-/** A budget as people type it, such as `43210`, `200k` or `1.5 M`, within its limits; undefined when it is none. */
+/** A budget as people type it, such as `43210`, `200k` or `1.5 M`, within its limits; undefined for any other text. */
 export function parseBudget(typed: string, { min, max }: Limits): number | undefined {
   const [, digits = "", unit = ""] = /^\s*([\d.,_]+)\s*([km]?)\s*$/i.exec(typed) ?? [];
   const value = Number(digits.replace(/[,_]/g, "") || Number.NaN) * (UNITS[unit.toLowerCase()] ?? 1);

@@ -8,7 +8,7 @@ import { memo, short } from "../words/words.tsx";
 
 /**
  * The window at every request as a stacked area, with the model's limit and a cliff at every compaction. It is painted
- * once; while somebody travels in time only the curtain over what has not happened yet moves.
+ * once; while the time slider moves, only the cover over later requests is redrawn.
  */
 export function AreaChart(props: AreaChartProps): VNode {
   const { overTime, windowTokens, messages, upTo, costs, dispatch } = props;

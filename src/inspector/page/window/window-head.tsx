@@ -84,7 +84,7 @@ interface WindowHeadProps {
   readonly dispatch: (action: PageAction) => void;
 }
 
-/** Three sentences for somebody who sees the page for the first time: what fills the window, what it cost, what was lost. Each leads to its tab. */
+/** Three sentences for a first look at the page: what fills the window, what it cost, what was lost. Each leads to its tab. */
 function Answers({ session, lost, view, kinds, dispatch }: AnswersProps): VNode | null {
   if (view.rows.length === 0) return null;
   const isFull = view.size.tokens > session.windowTokens * FULL_SHARE;

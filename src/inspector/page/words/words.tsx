@@ -296,7 +296,7 @@ export function memo<Properties extends object>(
 /** The budget that policies and children share, as a slider and as an exact number. */
 export function BudgetControl({ id, shared, budgetTokens, onBudget }: BudgetControlProps): VNode {
   const { label, unit } = shared;
-  // An answer of the engine may come while somebody types: what is typed stays until it is taken.
+  // An answer of the engine may arrive while the user types: the typed text stays until it is submitted.
   const [typed, setTyped] = useState<string>();
   return (
     <div class="control budget">
