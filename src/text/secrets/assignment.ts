@@ -1,6 +1,7 @@
 import { withVendor } from "./match-token.ts";
 import {
   isGeneratedPassword,
+  isMadePassword,
   isSecretValue,
   type SecretKind,
   type SecretSpan,
@@ -33,10 +34,15 @@ export function secretOfKind(
   text: string,
   value: FoundValue & { readonly kind: SecretKind },
 ): SecretSpan | undefined {
-  const { startIndex, endIndex, kind } = value;
-  if (!isSecretValue(sliceSpan(text, value), value)) return undefined;
+  const { startIndex, endIndex, kind, form } = value;
+  const content = sliceSpan(text, value);
+  // A line break between two quotes is where a long line was broken.
+  const whole = form === "quoted" ? content.replace(WRAP, "") : content;
+  if (!isSecretValue(whole, value)) return undefined;
   return withVendor(text, { startIndex, endIndex, type: typeOfKind(kind) });
 }
+
+const WRAP = /\\?\r?\n[ \t>|+-]{0,20}/;
 
 /** Where the value behind a separator begins: the rest of an operator, emphasis, blanks and block marks are skipped. */
 function skipToValue(text: string, separatorIndex: number): number {
@@ -89,10 +95,14 @@ export function matchArgument(text: string, markIndex: number): SecretSpan | und
   const next = text.charAt(markIndex + 1);
   if (next !== " " && next !== "\\" && !isQuote(next)) return undefined;
   const nameEnd = isComma ? endOfNameBefore(text, markIndex) : markIndex;
-  const kind = secretKindOf(text.slice(startOfName(text, nameEnd), nameEnd));
+  const name = text.slice(startOfName(text, nameEnd), nameEnd);
+  const kind = secretKindOf(name);
   if (kind === undefined) return undefined;
   const value = valueAt(text, { index: skipToValue(text, markIndex), place: "tight" });
-  if (value?.form !== "quoted" || value.endIndex - value.startIndex < MIN_ARGUMENT_CHARS) return undefined;
+  if (value?.form !== "quoted") return undefined;
+  // "define('DB_PASSWORD', '…')" names a setting.
+  if (isComma && SETTING_NAME.test(name)) return secretOfKind(text, { ...value, kind });
+  if (value.endIndex - value.startIndex < MIN_ARGUMENT_CHARS) return undefined;
   return secretOfKind(text, { ...value, kind, form: "loose" });
 }
 
@@ -103,11 +113,14 @@ export function matchElement(text: string, closingIndex: number): SecretSpan | u
   const kind = secretKindOf(text.slice(nameIndex, closingIndex));
   if (kind === undefined) return undefined;
   const startIndex = closingIndex + 1;
-  const value = /^[^<\s]+(?=<\/)/.exec(text.slice(startIndex, startIndex + MAX_CONTENT_CHARS))?.[0];
+  const value = /^[^<\s]+(?:\r?\n[ \t>|+-]{0,20}[^<\s]+)?(?=<\/)/.exec(
+    text.slice(startIndex, startIndex + MAX_CONTENT_CHARS),
+  )?.[0];
   if (value === undefined) return undefined;
-  return secretOfKind(text, { startIndex, endIndex: startIndex + value.length, kind, form: "line" });
+  return secretOfKind(text, { startIndex, endIndex: startIndex + value.length, kind, form: "quoted" });
 }
 
+const SETTING_NAME = /^[A-Z\d]+(?:_[A-Z\d]+)+$/;
 const MIN_ARGUMENT_CHARS = 16;
 const MAX_CONTENT_CHARS = 1_024;
 
@@ -127,10 +140,12 @@ function nameBefore(text: string, separatorIndex: number): FoundName | undefined
   const startIndex = startOfName(text, endIndex);
   if (startIndex === endIndex) return undefined;
   const word = text.slice(startIndex, endIndex);
-  if (!MAYBE_SECRET_NAME.test(word)) return undefined;
   const separator = text.charAt(separatorIndex);
-  // Between two colons a word is part of a path such as a cloud resource name.
-  if (separator === ":" && text.charAt(startIndex - 1) === ":" && !isLineOfFile(text, startIndex))
+  if (separator === "=" && word === "default") return pairedName(text, startIndex);
+  if (!MAYBE_SECRET_NAME.test(word)) return undefined;
+  // Between two colons a word is part of a path such as a cloud resource name, unless a blank follows.
+  const isInPath = separator === ":" && text.charAt(startIndex - 1) === ":";
+  if (isInPath && text.charAt(separatorIndex + 1) !== " " && !isLineOfFile(text, startIndex))
     return undefined;
   if (TYPE_WORD.test(word)) return typedName(text, startIndex);
   if (word.toLowerCase() === "value") return pairedName(text, startIndex);
@@ -189,10 +204,15 @@ function typedName(text: string, typeIndex: number): FoundName | undefined {
 
 // "name: DB_PASSWORD, value: …" keeps the name in the field before.
 function pairedName(text: string, valueWordIndex: number): FoundName | undefined {
-  const before = text.slice(Math.max(0, valueWordIndex - 120), valueWordIndex);
-  const pair = /(?:name|key)\\?["']?\s*[:=]\s*\\?["']?([\w.-]+)\\?["']?[\s,;]*\\?["']?$/i.exec(before);
+  const before = text.slice(Math.max(0, valueWordIndex - 200), valueWordIndex);
+  const pair = PAIR.exec(before) ?? VARIABLE.exec(before);
   return pair === null ? undefined : { text: pair[1] ?? "", startIndex: valueWordIndex };
 }
+
+// The value may stand on the next line, behind what a program prints before each line.
+const PAIR =
+  /(?:name|key)\\*["']?\s*[:=]\s*\\*["']?([\w.-]+)\\*["']?[\s,;]*(?:(?:\n|\\n)[^\n]{0,80}[ \t])?\\*["']?$/i;
+const VARIABLE = /variable\s+\\*"([\w.-]+)\\*"\s*\{[^{}]*$/;
 
 /** A value found in a text, without its quotes. */
 interface FoundValue extends TextSpan {
@@ -253,21 +273,24 @@ function isShellValue(value: string, after: string): boolean {
 
 /** A password without quotes may hold any character: it ends at a blank, a quote, a tag or the next name. */
 function barePassword(ahead: string): FoundValue | undefined {
-  const whole = BARE_PASSWORD.exec(ahead.slice(0, MAX_PASSWORD_CHARS))?.[0] ?? "";
-  if (!/[^\w.+/~!@%^*?$-]/.test(whole) || !/[A-Z\d]/.test(whole)) return undefined;
+  const shown = ahead.slice(0, MAX_PASSWORD_CHARS);
+  if (!/^[^\s"'`\\A-Z\d]{0,32}[A-Z\d]/.test(shown)) return undefined;
+  const whole = BARE_PASSWORD.exec(shown)?.[0] ?? "";
+  if (!/[^\w.+/~!@%^*?$-]/.test(whole) || /\|\||&&/.test(whole)) return undefined;
   let value = whole;
   for (;;) {
     const opening = "([{".charAt(")]}".indexOf(value.slice(-1)));
     if (!".,:;".includes(value.slice(-1)) && (opening === "" || value.includes(opening))) break;
     value = value.slice(0, -1);
   }
-  return isGeneratedPassword(value, "line")
+  return isGeneratedPassword(value, "line") || isMadePassword(value)
     ? { startIndex: 0, endIndex: value.length, form: "line" }
     : undefined;
 }
 
 const MAX_PASSWORD_CHARS = 128;
-const BARE_PASSWORD = /^(?:[^\s"'`\\<&;,]+|<(?!\/|!|[a-zA-Z]{1,10}[\s/>])|[&;,](?![\w .-]{1,40}[=:]|\s|$))+/;
+const BARE_PASSWORD =
+  /^(?:[^\s"'`\\<&;,]+|<(?!\/|!|[a-zA-Z]{1,10}[\s/>])|(?:[&,]|;(?!(?:[A-Z]?[a-z]+ ){1,3}\w+=))(?![A-Za-z_][\w.-]{0,39}[=:]|\s|$))+/;
 
 function quotedValue(ahead: string, opening: RegExpExecArray): FoundValue | undefined {
   const startIndex = opening[0].length;

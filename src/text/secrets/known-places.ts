@@ -11,7 +11,7 @@ import {
   sliceSpan,
   type TextSpan,
 } from "./secret-value.ts";
-import { ALPHANUMERIC, HEADER_TOKEN } from "./token-formats.ts";
+import { ALPHANUMERIC, DIGITS, HEADER_TOKEN } from "./token-formats.ts";
 
 /** Finds the secret that follows a word and a blank: command-line options, authorization schemes, netrc, SQL and names in prose. */
 export function matchAfterWord(text: string, word: TextSpan): SecretSpan | undefined {
@@ -46,7 +46,7 @@ function matchNameInProse(text: string, word: TextSpan): SecretSpan | undefined 
   const kind = isIdentified ? "password" : secretKindOf(name.text);
   if (kind === undefined) return undefined;
   const gapChars = LINK_WORD.exec(text.slice(word.endIndex, word.endIndex + 24))?.[0].length ?? 1;
-  const value = valueAt(text, { index: word.endIndex + gapChars, place: "spaced" });
+  const value = valueAt(text, { index: word.endIndex + gapChars, place: "spaced", kind });
   if (value === undefined) return undefined;
   const content = sliceSpan(text, value);
   // In prose ordinary words follow such names, so an unquoted value must clearly be a secret.
@@ -75,7 +75,7 @@ function matchOption(text: string, word: TextSpan): SecretSpan | undefined {
 /** Finds the password written right behind its option `-p`, as database clients take it. */
 export function matchGluedPassword(text: string, optionIndex: number): SecretSpan | undefined {
   if (!followsPasswordCommand(text, optionIndex)) return undefined;
-  const value = valueAt(text, { index: optionIndex + 2, place: "spaced" });
+  const value = valueAt(text, { index: optionIndex + 2, place: "spaced", kind: "password" });
   if (value === undefined || !isSecretValue(sliceSpan(text, value), { ...value, kind: "password" }))
     return undefined;
   return { startIndex: value.startIndex, endIndex: value.endIndex, type: "password" };
@@ -111,7 +111,11 @@ function matchAuthScheme(text: string, word: TextSpan): SecretSpan | undefined {
 
   const startIndex = word.endIndex + 1;
   const value = text.slice(startIndex, startIndex + MAX_TOKEN_CHARS);
-  const token = value.slice(0, HEADER_TOKEN.endOfRun(value, 0));
+  const headChars = HEADER_TOKEN.endOfRun(value, 0);
+  const tailEnd = /^:\w/.test(value.slice(headChars, headChars + 2))
+    ? HEADER_TOKEN.endOfRun(value, headChars + 1)
+    : 0;
+  const token = value.slice(0, tailEnd > headChars + 8 ? tailEnd : headChars);
   if (token.length < 8 || isPlaceholder(token)) return undefined;
   const span = { startIndex, endIndex: startIndex + token.length };
   if (scheme === "basic") {
@@ -168,6 +172,8 @@ export function matchPasswordHash(text: string, dollarIndex: number): SecretSpan
 
 /** Finds the password in a line of host, port, database, user and password, from the colon after the host. */
 export function matchPasswordLine(text: string, colonIndex: number): SecretSpan | undefined {
+  const next = text.charCodeAt(colonIndex + 1);
+  if (next !== ASTERISK && !DIGITS.has(next)) return undefined;
   PASSWORD_LINE.lastIndex = colonIndex;
   const match = PASSWORD_LINE.exec(text);
   const password = match?.[1] ?? "";
@@ -176,6 +182,7 @@ export function matchPasswordLine(text: string, colonIndex: number): SecretSpan 
   return { startIndex: endIndex - password.length, endIndex, type: "password" };
 }
 
+const ASTERISK = "*".charCodeAt(0);
 const PASSWORD_HASH = /\$(?:apr1|[1567y]|2[abxy]|argon2\w{1,2})\$[\w./$=,+-]{20,200}/y;
 const PASSWORD_LINE =
   /:(?:\d{2,5}|\*):(?:\*|[A-Za-z_][\w.-]{0,62}):[A-Za-z_][\w.-]{0,62}:([^\s:"']{6,100})(?=\s|$)/y;

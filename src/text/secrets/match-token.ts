@@ -17,7 +17,7 @@ export const MIN_TOKEN_CHARS = 16;
 
 /** Finds the first token in a run of `DOTTED` characters: of a known vendor, of a known shape, or with a prefix like "acme_live_". */
 export function matchRunToken(text: string, run: TextSpan): SecretSpan | undefined {
-  const startIndex = skipEscape(text, run.startIndex);
+  const startIndex = skipLead(text, run);
   const rest = startIndex === run.startIndex ? run : { startIndex, endIndex: run.endIndex };
   return (
     matchVendorToken(text, run.startIndex) ??
@@ -28,6 +28,11 @@ export function matchRunToken(text: string, run: TextSpan): SecretSpan | undefin
   );
 }
 
+/** Finds the token of a known vendor at the start of a run, or behind the rest of an escape. */
+export function matchStart(text: string, run: TextSpan): SecretSpan | undefined {
+  return matchVendorToken(text, run.startIndex) ?? matchVendorToken(text, skipLead(text, run));
+}
+
 /** Names the vendor of a secret, and takes the end of its token, when it begins like a token of a known vendor. */
 export function withVendor(text: string, secret: SecretSpan): SecretSpan {
   const vendor = matchVendorToken(text, secret.startIndex) ?? matchTokenShape(text, secret);
@@ -35,14 +40,20 @@ export function withVendor(text: string, secret: SecretSpan): SecretSpan {
   return { ...secret, endIndex: Math.max(secret.endIndex, vendor.endIndex), type: vendor.type };
 }
 
-// In "\nghp_…" and "%3Aghp_…" the run begins with the rest of an escape.
-function skipEscape(text: string, startIndex: number): number {
+// In "\nghp_…" and "%3Aghp_…" the run begins with the rest of an escape, in a diff with its mark, in what a search prints
+// with "file-12-".
+function skipLead(text: string, { startIndex, endIndex }: TextSpan): number {
   const before = text.charAt(startIndex - 1);
-  if (before !== "%" && before !== "\\") return startIndex;
+  if (before !== "%" && before !== "\\") {
+    if (endIndex - startIndex < SHORTEST_SHAPE_CHARS) return startIndex;
+    const head = text.slice(startIndex, startIndex + MAX_LEAD_CHARS);
+    return startIndex + (head.includes("-") ? (LEAD.exec(head)?.[0].length ?? 0) : 0);
+  }
   const escaped = before === "%" ? /^[\da-f]{2}/i : /^(?:u[\da-f]{4}|x[\da-f]{2}|[nrtbfv0])/i;
   return startIndex + (escaped.exec(text.slice(startIndex, startIndex + 5))?.[0].length ?? 0);
 }
 
+const LEAD = /^(?:[\w.]*-\d{1,6})?-/;
 const MAX_LEAD_CHARS = 48;
 const MAX_LEAD_RANDOMNESS = 4;
 
@@ -100,7 +111,7 @@ function matchBody(
   { index, prefix, type, minBodyChars, body }: PrefixedToken & { readonly index: number },
 ): SecretSpan | undefined {
   // Letters alone do not set a prefix apart from the middle of encoded data.
-  if (!/[-_.]/.test(prefix) && /[^\n][+]$|\/$/.test(text.slice(Math.max(0, index - 2), index)))
+  if (!/[-_.]/.test(prefix) && /[^\n+][+]{1,2}$|\/$/.test(text.slice(Math.max(0, index - 3), index)))
     return undefined;
   // Only a body that passes is read to its end, so that what is rejected costs a bounded look.
   const bodyIndex = index + prefix.length;
@@ -212,6 +223,7 @@ function endOfToken(text: string, bodyEnd: number): number | undefined {
 
 /** Finds a token with a colon, bar, tilde or dollar sign inside, from that character. */
 export function matchMarkedToken(text: string, markIndex: number): SecretSpan | undefined {
+  if (!HEADER_TOKEN.has(text.charCodeAt(markIndex + 1))) return undefined;
   const tail = text.slice(markIndex + 1, markIndex + 1 + MIN_TAIL_CHARS);
   if (HEADER_TOKEN.endOfRun(tail, 0) < MIN_TAIL_CHARS) return undefined;
   const before = text.slice(Math.max(0, markIndex - MAX_HEAD_CHARS), markIndex);

@@ -1,6 +1,6 @@
 import { beginsLikeToken, matchVendorToken } from "./match-token.ts";
 import { isGenerated, randomness, type SecretSpan, type TextSpan } from "./secret-value.ts";
-import { BASE64, createAlphabet } from "./token-formats.ts";
+import { BASE64, createAlphabet, DIGITS } from "./token-formats.ts";
 
 /** Finds the secrets of a text as it stands, without another look at how it is written. */
 export type Scan = (text: string) => readonly SecretSpan[];
@@ -16,7 +16,9 @@ export function findEscaped(text: string, scan: Scan): readonly SecretSpan[] {
     ESCAPE.lastIndex = line.endIndex;
     if (!MAY_HOLD_SECRET.test(raw)) continue;
     const originOf = createOrigins(raw);
-    for (const span of scan(decode(raw))) {
+    // In a form a plus stands for a blank.
+    const isForm = mark[0].startsWith("%") && raw.includes("+") && !raw.includes("%20");
+    for (const span of scan(decode(isForm ? raw.replaceAll("+", " ") : raw))) {
       const found = {
         startIndex: startIndex + originOf(span.startIndex),
         endIndex: startIndex + originOf(span.endIndex),
@@ -26,7 +28,7 @@ export function findEscaped(text: string, scan: Scan): readonly SecretSpan[] {
       if (found.type === "url-token") continue;
       const around = text.slice(Math.max(startIndex, found.startIndex - NAME_CHARS), found.endIndex + 6);
       const standing = matchVendorToken(text, found.startIndex)?.endIndex ?? 0;
-      if (standing < found.endIndex && around.search(ESCAPE) >= 0) spans.push(found);
+      if (standing < found.endIndex && (isForm || around.search(ESCAPE) >= 0)) spans.push(found);
     }
     ESCAPE.lastIndex = line.endIndex;
   }
@@ -74,22 +76,35 @@ function createOrigins(text: string): (decodedIndex: number) => number {
 
 /** Finds the secret that goes on behind a line break, from that break: as a terminal, a mail or a shell breaks long lines. */
 export function matchWrapped(text: string, breakIndex: number, scan: Scan): SecretSpan | undefined {
-  if (text.charCodeAt(breakIndex - 1) <= BLANK) return undefined;
+  if (!mayBeRest(text, breakIndex + 1)) return undefined;
+  const lineEnd = text.charCodeAt(breakIndex - 1) === RETURN ? breakIndex - 1 : breakIndex;
+  if (text.charCodeAt(lineEnd - 1) <= BLANK) return undefined;
   REST.lastIndex = breakIndex;
   const match = REST.exec(text);
-  const rest = match?.[1] ?? "";
-  if (match === null || !isRest(rest.slice(0, 16))) return undefined;
-  if (/^[\w.-]{1,60}[=:]./.test(rest) || matchVendorToken(rest, 0) !== undefined) return undefined;
-  const before = text.slice(Math.max(0, breakIndex - MAX_FIRST_CHARS), breakIndex);
-  const first = before.slice(before.lastIndexOf("\n") + 1).replace(/\\$/, "");
-  if (!MAY_BREAK.test(first) && !beginsLikeToken(first, startOfLastWord(first))) return undefined;
-  const lineIndex = breakIndex - before.length + before.lastIndexOf("\n") + 1;
+  if (match === null) return undefined;
+  const before = text.slice(Math.max(0, lineEnd - MAX_FIRST_CHARS), lineEnd);
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  // In a diff both lines begin with its mark.
+  const mark = match[1] && line.startsWith(match[1]) ? match[1] : "";
+  const rest = mark === "" ? `${match[1]}${match[2]}` : (match[2] ?? "");
+  const name = /^[A-Za-z_][\w.-]{0,59}(?=[=:].)/.exec(rest)?.[0] ?? "";
+  if (name !== "" && !(name.length >= 20 && isGenerated(name, 8))) return undefined;
+  const first = line.slice(mark.length).replace(/\\$/, "");
+  const wordIndex = startOfLastWord(first);
+  const isToken = beginsLikeToken(first, wordIndex);
+  const isClear = isRest(rest.slice(0, 32));
+  if (!(isClear ? isToken || mayBreak(first, wordIndex) : isToken && MIXED.test(rest))) return undefined;
+  if (matchVendorToken(rest, 0) !== undefined) return undefined;
+  // A token that is whole already ends its line.
+  const isHex = HEX_END.test(first) && HEX_START.test(rest);
+  if (!isClear && !isHex && scan(first).at(-1)?.endIndex === first.length) return undefined;
+  const lineIndex = lineEnd - line.length + mark.length;
   const restIndex = breakIndex + match[0].length - rest.length;
   for (const { type, ...span } of scan(first + rest)) {
     if (span.startIndex >= first.length || span.endIndex <= first.length) continue;
     const lead = first.slice(span.startIndex);
     // An ordinary word ends its line.
-    if (!/[\d_-]|[a-zA-Z][A-Z]/.test(lead) && randomness(lead) < 2) continue;
+    if (!/[\d_-]|[a-zA-Z][A-Z]|:\/\//.test(lead) && randomness(lead) < 2) continue;
     return {
       startIndex: lineIndex + span.startIndex,
       endIndex: restIndex + span.endIndex - first.length,
@@ -97,6 +112,20 @@ export function matchWrapped(text: string, breakIndex: number, scan: Scan): Secr
     };
   }
   return undefined;
+}
+
+// Rules out nearly every line: a rest has a digit, or a capital behind a small letter.
+function mayBeRest(text: string, lineIndex: number): boolean {
+  let index = lineIndex;
+  while (index < lineIndex + MAX_MARK_CHARS && BEFORE_REST.has(text.charCodeAt(index))) index++;
+  if (DIGITS.has(text.charCodeAt(index)) && DATE_OR_TIME.test(text.slice(index, index + 6))) return false;
+  for (const endIndex = index + 32; index < endIndex; index++) {
+    const code = text.charCodeAt(index);
+    if (DIGITS.has(code)) return true;
+    if (code >= CAPITAL_A && code <= CAPITAL_Z && text.charCodeAt(index - 1) > CAPITAL_Z) return true;
+    if (!(code > BLANK)) return false;
+  }
+  return false;
 }
 
 function isRest(text: string): boolean {
@@ -111,12 +140,28 @@ function startOfLastWord(text: string): number {
   return index;
 }
 
-const MAY_BREAK = /pass|pwd|secret|token|key|auth|cred|bearer|kty|\bpw\b|:\/\/|\w:\w/i;
+function mayBreak(line: string, lastWordIndex: number): boolean {
+  if (MAY_BREAK.test(line)) return true;
+  // A longer word is a line of encoded data.
+  const wordChars = line.length - lastWordIndex;
+  return wordChars >= 10 && wordChars < 60 && isGenerated(line.slice(lastWordIndex), 4);
+}
+
+const MAY_BREAK = /pass|pwd|secret|token|key|auth|cred|bearer|kty|\bpw\b|:\/\/|1\/\/0|\w:\w| -p\w/i;
+const MIXED = /^(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{5}/;
+const HEX_END = /[\da-f]{8}$/;
+const HEX_START = /^[\da-f]{6}/;
+const BEFORE_REST = createAlphabet(" \\t>|+-");
+const MAX_MARK_CHARS = 20;
+const DATE_OR_TIME = /^(?:\d{4}-\d|\d{1,2}:\d)/;
+const CAPITAL_A = "A".charCodeAt(0);
+const CAPITAL_Z = "Z".charCodeAt(0);
 const BEFORE_WORD = createAlphabet("\\s\"'`=,(<>");
 const BLANK = " ".charCodeAt(0);
+const RETURN = "\r".charCodeAt(0);
 const MAX_FIRST_CHARS = 240;
 const MIN_REST_RANDOMNESS = 4;
-const REST = /\n[ \t>|]{0,20}([^\s"'`<>\\,;]{5,400})/y;
+const REST = /\n([+-]?)[ \t>|]{0,20}([^\s"'`<\\]{5,400})/y;
 
 /**
  * Finds the private key whose BEGIN or END line a run of characters belongs to, whole or cut off at either end. Its lines
@@ -126,50 +171,60 @@ export function matchPrivateKey(
   text: string,
   { markIndex, limitIndex }: { readonly markIndex: number; readonly limitIndex: number },
 ): SecretSpan | undefined {
-  return (
-    matchPrivateKeyBlock(text, markIndex) ??
-    matchPrivateKeyTail(text, { endLineIndex: markIndex, limitIndex })
-  );
+  const begins = text.slice(markIndex, markIndex + MARK_CHARS).includes("B");
+  return begins
+    ? matchPrivateKeyBlock(text, markIndex)
+    : matchPrivateKeyTail(text, { endLineIndex: markIndex, limitIndex });
 }
 
 /** Where the BEGIN or END line begins that a run belongs to: in "key.pem-7------BEGIN" and "\\n-----BEGIN" that is behind its start. */
 export function keyMarkOf(text: string, { startIndex, endIndex }: TextSpan): number | undefined {
-  const wordChars = text.startsWith("-BEGIN", endIndex - 6)
-    ? 5
-    : text.startsWith("-END", endIndex - 4)
-      ? 3
-      : 0;
-  if (wordChars === 0) return text.startsWith("----", startIndex) ? startIndex : undefined;
+  const last = text.charCodeAt(endIndex - 1);
+  const isSpaced = last === DASH && text.charCodeAt(endIndex) === BLANK;
+  if (isSpaced && /^---- (?:BEGIN|END) /.test(text.slice(endIndex - 4, endIndex + 7))) return endIndex - 4;
+  let wordChars = 0;
+  if (last === LETTER_N && text.startsWith("-BEGI", endIndex - 6)) wordChars = 5;
+  else if (last === LETTER_D && text.startsWith("-EN", endIndex - 4)) wordChars = 3;
+  if (wordChars === 0)
+    return text.charCodeAt(startIndex) === DASH && text.startsWith("----", startIndex)
+      ? startIndex
+      : undefined;
   const wordIndex = endIndex - wordChars;
   return text.startsWith("-----", wordIndex - 5) ? wordIndex - 5 : Math.max(startIndex, wordIndex - 4);
 }
+
+const MARK_CHARS = "----- B".length;
+const DASH = "-".charCodeAt(0);
+const LETTER_N = "N".charCodeAt(0);
+const LETTER_D = "D".charCodeAt(0);
 
 /** Finds the private key block whose BEGIN line starts at the index. */
 export function matchPrivateKeyBlock(text: string, beginIndex: number): SecretSpan | undefined {
   const bodyIndex = afterBeginLine(text, beginIndex);
   if (bodyIndex === beginIndex) return undefined;
-  const lines = matchKeyLines(text, bodyIndex);
+  const lines = matchKeyLines(text, bodyIndex, MAX_HEADERS);
   return lines === undefined ? undefined : { ...lines, startIndex: beginIndex };
 }
 
-/** Finds the lines of key material that follow the index, with their END line if there is one. */
-export function matchKeyLines(text: string, startIndex: number): SecretSpan | undefined {
+/** Finds the lines of key material that follow the index, behind headers if there may be any, with their END line if there is one. */
+export function matchKeyLines(text: string, startIndex: number, maxHeaders = 0): SecretSpan | undefined {
   let endIndex = startIndex;
   let keyChars = 0;
   let headerCount = 0;
   let index = startIndex;
   for (;;) {
-    const gapEnd = afterGap(text, index);
-    const isNewLine = LINE_BREAK.test(text.slice(index, gapEnd));
-    index = gapEnd;
-    const line = { startIndex: index, endIndex: BASE64.endOfRun(text, index) };
-    if (charsOf(line) >= MIN_LINE_CHARS || (keyChars > 0 && isLastLine(text, line))) {
-      keyChars += charsOf(line);
-      endIndex = line.endIndex;
-      index = line.endIndex;
+    const gapIndex = index;
+    index = afterGap(text, gapIndex);
+    const lineEnd = BASE64.endOfRun(text, index);
+    const isLast = () => isLastLine(text, { startIndex: index, endIndex: lineEnd });
+    if (lineEnd - index >= MIN_LINE_CHARS || (keyChars > 0 && isLast())) {
+      keyChars += lineEnd - index;
+      endIndex = lineEnd;
+      index = lineEnd;
       continue;
     }
     if (text.startsWith("-----B", index)) break;
+    const isNewLine = LINE_BREAK.test(text.slice(gapIndex, index));
     // What a program prints before each line is passed over only at the beginning of a line.
     const rest = isNewLine ? restOfLine(text, index) : "";
     const blockEnd = afterEndLine(text, index + Math.max(0, rest.indexOf("-----END ")));
@@ -177,14 +232,11 @@ export function matchKeyLines(text: string, startIndex: number): SecretSpan | un
       endIndex = blockEnd;
       break;
     }
-    if (rest === "") break;
-    const isHeader = keyChars === 0 && (headerCount > 0 || HEADER.test(rest));
+    if (rest.length < (keyChars === 0 && maxHeaders === 0 ? MIN_LINE_CHARS : 1)) break;
+    const mayBeHeader = keyChars === 0 && headerCount < maxHeaders;
+    const isHeader = mayBeHeader && HEADER.test(rest);
     const prefixed = keyEndOf(text, { startIndex: index, endIndex: index + rest.length });
-    if (
-      isHeader &&
-      headerCount < MAX_HEADERS &&
-      !(charsOf(prefixed) >= MIN_LINE_CHARS && !HEADER.test(rest))
-    ) {
+    if (isHeader || (mayBeHeader && headerCount > 0 && charsOf(prefixed) < MIN_LINE_CHARS)) {
       headerCount++;
       index += rest.length;
     } else if (isPrefixedLine(text, { ...prefixed, isFirst: keyChars === 0 })) {
@@ -198,8 +250,8 @@ export function matchKeyLines(text: string, startIndex: number): SecretSpan | un
 
 function isPrefixedLine(text: string, line: TextSpan & { readonly isFirst: boolean }): boolean {
   if (charsOf(line) >= MIN_LINE_CHARS) return isKeyText(text, line);
-  const after = text.slice(line.endIndex, line.endIndex + MAX_PREFIX_CHARS * 2);
-  return charsOf(line) > 0 && !line.isFirst && BEFORE_END.test(after);
+  if (charsOf(line) === 0 || line.isFirst) return false;
+  return BEFORE_END.test(text.slice(line.endIndex, line.endIndex + MAX_PREFIX_CHARS * 2));
 }
 
 /** Finds the rest of a block whose BEGIN line was cut off: from its END line backwards, over lines after the limit. */
@@ -241,9 +293,11 @@ const MAX_HEADERS = 8;
 const MAX_PREFIX_CHARS = 240;
 const LINE_BREAK = /\n|\\+n/;
 const BEFORE_END = /^[^\n\\]{0,20}(?:\n|\\+n)[^\n\\]{0,240}-----END /;
-const HEADER = /(?:^|[^\w-])(?:[A-Z][A-Za-z]+-[A-Z][A-Za-z-]+|Version|Comment|Hash|Charset): /;
+const HEADER = /(?:^|[^\w-]|-\d{1,6}-)(?:[A-Z][A-Za-z]+-[A-Z][A-Za-z-]+|Version|Comment|Hash|Charset): /;
 
-const afterBeginLine = skipper(/-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}/y);
+const afterBeginLine = skipper(
+  /-{4,5} ?BEGIN (?:(?!PRIVATE )[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}/y,
+);
 const afterEndLine = skipper(/-{4,5} ?END [A-Z0-9 ]{1,40}-{4,5}/y);
 // What may stand between two lines of a key: breaks real or escaped, quotes and joins of a string in code,
 // diff and quote marks, line numbers of a reading tool.
@@ -259,7 +313,7 @@ function skipper(pattern: RegExp): (text: string, index: number) => number {
 }
 
 function restOfLine(text: string, index: number): string {
-  return /^[^\n\\]*/.exec(text.slice(index, index + MAX_PREFIX_CHARS * 2))?.[0] ?? "";
+  return /^(?:[^\n\\]|\\+["'])*/.exec(text.slice(index, index + MAX_PREFIX_CHARS * 2))?.[0] ?? "";
 }
 
 /** The key characters that a line ends with, without the quotes and joins behind them. */

@@ -14,10 +14,10 @@ import {
   matchUrlSecret,
   opaqueFieldEnd,
 } from "./known-places.ts";
-import { MIN_TOKEN_CHARS, matchMarkedToken, matchRunToken, matchVendorToken } from "./match-token.ts";
+import { MIN_TOKEN_CHARS, matchMarkedToken, matchRunToken, matchStart } from "./match-token.ts";
 import { findEscaped, keyMarkOf, matchKeyLines, matchPrivateKey, matchWrapped } from "./other-writing.ts";
 import { decodeBase64Text, type SecretSpan, sliceSpan, type TextSpan } from "./secret-value.ts";
-import { BASE64, DIGITS, DOTTED } from "./token-formats.ts";
+import { ANY_BASE64, DIGITS, DOTTED } from "./token-formats.ts";
 
 /**
  * Replaces every secret that is recognised by a placeholder with its type and a short hash; the same reference when there
@@ -90,6 +90,7 @@ const MAX_PASSES = 8;
 /** Secrets that were recognised by what stands before them, where they stand alone. */
 function findAgain(text: string, known: ReadonlyMap<string, string>): readonly SecretSpan[] {
   const spans: SecretSpan[] = [];
+  if (known.size <= FEW && !Array.from(known.keys()).some((secret) => text.includes(secret))) return spans;
   for (const { 0: run, index } of text.matchAll(WHOLE_RUNS)) {
     const type = known.get(run);
     if (type !== undefined) spans.push({ startIndex: index, endIndex: index + run.length, type });
@@ -97,6 +98,7 @@ function findAgain(text: string, known: ReadonlyMap<string, string>): readonly S
   return spans;
 }
 
+const FEW = 8;
 const WHOLE_RUNS = /[\w!$%&+@^-]+(?:\.[\w!$%&+@^-]+)*/g;
 
 /** No word with a number behind it, which may stand for something else elsewhere. */
@@ -155,6 +157,10 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
   while (index < text.length) {
     const code = text.charCodeAt(index);
     const role = code < 128 ? (ROLES[code] ?? NONE) : NONE;
+    if (role === NONE) {
+      index++;
+      continue;
+    }
     let nextIndex = index + 1;
     let span: SecretSpan | undefined;
     switch (role) {
@@ -256,9 +262,9 @@ function matchRun(text: string, run: TextSpan): SecretSpan | undefined {
   if (glued !== undefined) return glued;
   const next = text.charAt(run.endIndex);
   if (next === " " || next === "\t") return matchAfterWord(text, run);
-  // A token in base64 may go on behind a character that ends this run.
-  const mayGoOn = !isLong && (next === "/" || next === "+" || next === "=");
-  return mayGoOn ? matchVendorToken(text, run.startIndex) : undefined;
+  // A token in base64 or of an address may go on behind a character that ends this run.
+  const mayGoOn = !isLong && (next === "/" || next === "+" || next === "=" || next === "%");
+  return mayGoOn ? matchStart(text, run) : undefined;
 }
 
 function matchColon(text: string, index: number): SecretSpan | undefined {
@@ -283,11 +289,36 @@ function matchEncoded(text: string, { startIndex, endIndex }: TextSpan): SecretS
     return undefined;
   if (decodeBase64Text(text.slice(startIndex, startIndex + 16)) === undefined) return undefined;
   const ahead = text.slice(startIndex, startIndex + MAX_ENCODED_CHARS);
-  const encoded = ahead.slice(0, BASE64.endOfRun(ahead, 0));
-  const decoded = encoded.length < MIN_ENCODED_CHARS ? undefined : decodeBase64Text(encoded);
-  if (decoded === undefined || scanPlain(decoded).length === 0) return undefined;
-  return { startIndex, endIndex: startIndex + encoded.length, type: "encoded-secret" };
+  const lineChars = ANY_BASE64.endOfRun(ahead, 0);
+  if (lineChars < MIN_ENCODED_CHARS) return undefined;
+  const isFirstLine =
+    lineChars >= MIN_LINE_CHARS &&
+    !FULL_LINE.test(text.slice(Math.max(0, startIndex - MIN_LINE_CHARS), startIndex));
+  const ends = isFirstLine ? encodedLineEnds(ahead, lineChars) : [lineChars];
+  // The line after the last one may be no part of it.
+  for (const endChars of ends.slice(-2).reverse()) {
+    const decoded = decodeBase64Text(ahead.slice(0, endChars));
+    if (decoded !== undefined && scanPlain(decoded).length > 0)
+      return { startIndex, endIndex: startIndex + endChars, type: "encoded-secret" };
+  }
+  return undefined;
 }
+
+/** Where the lines end that a long base64 text is broken into: all as long as the first, but the last. */
+function encodedLineEnds(text: string, lineChars: number): readonly number[] {
+  const ends = [lineChars];
+  for (let endIndex = lineChars; ; ) {
+    const startIndex = endIndex + (text.startsWith("\r\n", endIndex) ? 2 : 1);
+    const isBroken = text.charAt(startIndex - 1) === "\n";
+    endIndex = ANY_BASE64.endOfRun(text, startIndex);
+    if (!isBroken || endIndex === startIndex || endIndex - startIndex > lineChars) return ends;
+    ends.push(endIndex);
+    if (endIndex - startIndex < lineChars) return ends;
+  }
+}
+
+const MIN_LINE_CHARS = 60;
+const FULL_LINE = /^[\w+/=-]{50,}\r?\n$/;
 
 /** Matches, at its last index, what redaction puts in the place of a secret. */
 const PLACEHOLDER: RegExp = /\[REDACTED:[a-z\d-]{1,40}#[\da-f]{4}\]/y;

@@ -28,7 +28,11 @@ export function isSecretValue(
   if (/[^\0-\u024f]{4}/.test(value)) return false;
   if (kind === "password") return isPasswordValue(value, form);
   const minChars = kind === "secret" ? 10 : 12;
-  return value.length >= minChars && !/[\s(]/.test(value) && isGenerated(value, form === "loose" ? 6 : 4);
+  return (
+    value.length >= minChars &&
+    !/[\s(]|^[A-Za-z]+(?:\.[A-Za-z]+)+$/.test(value) &&
+    isGenerated(value, form === "loose" ? 6 : 4)
+  );
 }
 
 /** True for text that a machine generated: long enough, and nothing that people would write. */
@@ -50,9 +54,25 @@ function isPasswordValue(value: string, form: ValueForm): boolean {
   if (value.length < 6 || /\s/.test(value) || isStockPassword(value)) return false;
   if (PASSWORD_HASH.test(value) || isGeneratedPassword(value, form)) return true;
   if (form === "loose" || !/[a-z]/i.test(value) || isReference(value)) return false;
+  if (form === "line" && EXPRESSION.test(value)) return false;
   if (/\d/.test(value) || /[!@#$%^&*+=?~|].*[^!?]/.test(value)) return true;
   return form === "line" && /^[a-z]{14,}$/.test(value);
 }
+
+/** True for a password of letters of both cases, digits and marks that no code would glue together. */
+export function isMadePassword(value: string): boolean {
+  const isMixed = /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
+  return (
+    value.length >= 8 &&
+    isMixed &&
+    ![CODE, EXPRESSION].some((code) => code.test(value)) &&
+    !isReference(value)
+  );
+}
+
+const CODE = /[)\]}][.,;)\]}]|\[.*\]|\w\[[A-Za-z_$][\w$.]*$/;
+// A call that goes on behind a blank, and names that an operator joins.
+const EXPRESSION = /\w[({<](?:[a-z_$][\w$.]*,?|\d+,)$|^[a-z_$][\w$.]*(?:[|&=:<>]+[a-z_$][\w$.]*)+$/i;
 
 /** True for a password that a machine made; where it is not among code or prose, letters of both cases and digits tell more. */
 export function isGeneratedPassword(value: string, form: ValueForm): boolean {
@@ -74,7 +94,7 @@ function isAddress(value: string): boolean {
 
 function isReference(value: string): boolean {
   return (
-    /^!|[()<>{}]|^[$@%&]\w+(?:->?|::|[.[]|$)/.test(value) ||
+    /^!|^[({<]|[([{<]$|[({<].*[)}>]|[$=-][({>]|^[$@%&]\w+(?:->?|::|[.[]|$)/.test(value) ||
     /^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*|\[\w+\])+$/.test(value) ||
     /^[a-z]+(?:[-_][a-z]+)+[-_]?\d*$/i.test(value) ||
     TECHNICAL_WORD.test(value)
@@ -184,7 +204,7 @@ export function isStockPassword(value: string): boolean {
 const MASK = /x{5,}|\*{3,}|•{2,}|\.{3,}|…|#{4,}|_{5,}|0{10,}|^(.)\1*$/i;
 
 const SLOT =
-  /&[lg]t;|\$\{[\w.]|\$\([a-z]+[ )]|\{\{|\}\}|<%|#\{|%\(|^\$\{?\w+\}?$|^\$env:|^%\w*%?$|^<[^<>]*>?$|^\[[^[\]]*\]?$|^\{[^{}]*\}?$|\[REDACTED:|^(?:process\.env|import\.meta|os\.environ|os\.getenv|env|secrets?|vars?|config|settings|options|opts|args|props|params|this|self|req|request|data)\b[.:[]|^(?:op:\/\/|vault:|ssm:|arn:|file:|keyring:|env:)/i;
+  /&lt;.*&gt;|\$\{[\w.]|\$\([a-z]+[ )]|\{\{|\}\}|<%|#\{|%\(|^\$\{?\w+\}?$|^\$env:|^%\w*%?$|^<[^<>]*>?$|^\[[^[\]]*\]?$|^\{[^{}]*\}?$|\[REDACTED:|^(?:process\.env|import\.meta|os\.environ|os\.getenv|env|secrets?|vars?|config|settings|options|opts|args|props|params|this|self|req|request|data)\b[.:[]|^(?:op:\/\/|vault:|ssm:|arn:|file:|keyring:|env:)/i;
 
 const STAND_IN = new RegExp(
   [
@@ -291,7 +311,10 @@ const PAIR_SURPRISE = [
 
 /** Decodes base64 of plain text; undefined when it is not base64 or does not hold plain text. */
 export function decodeBase64Text(encoded: string): string | undefined {
-  const body = encoded.replace(/=+$/, "");
+  const body = encoded
+    .replace(/=+$|[\r\n]/g, "")
+    .replaceAll("-", "+")
+    .replaceAll("_", "/");
   if (!/^[A-Za-z\d+/]*$/.test(body)) return undefined;
   const text = atob(body.length % 4 === 1 ? body.slice(0, -1) : body);
   return /^[\t\n\r -~]*$/.test(text) ? text : undefined;

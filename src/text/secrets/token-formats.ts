@@ -32,7 +32,7 @@ export const WORD: Alphabet = createAlphabet("A-Za-z0-9_-");
 export const DOTTED: Alphabet = createAlphabet("A-Za-z0-9_.-");
 const PADDED: Alphabet = createAlphabet("A-Za-z0-9_.=-");
 export const BASE64: Alphabet = createAlphabet("A-Za-z0-9+/=");
-const ANY_BASE64: Alphabet = createAlphabet("A-Za-z0-9_+/=-");
+export const ANY_BASE64: Alphabet = createAlphabet("A-Za-z0-9_+/=-");
 const URL_ENCODED: Alphabet = createAlphabet("A-Za-z0-9_%+/=-");
 export const HEADER_TOKEN: Alphabet = createAlphabet("A-Za-z0-9_.+/=~-");
 
@@ -182,6 +182,7 @@ export const PREFIX_FORMATS: readonly PrefixFormat[] = [
   ["cognition-key", 40, "cog_"],
   ["aws-bedrock-key", 40, "ABSKQmVkcm9ja0FQSUtleS", ANY_BASE64],
   // Of chat, mail, payment, monitoring and office services.
+  ["discord-token", 60, "mfa."],
   ["slack-token", 10, "xoxb- xoxp- xoxa- xoxr- xoxo- xoxs- xoxc- xoxe-"],
   ["slack-token", 10, "xoxd-", URL_ENCODED],
   ["slack-token", 20, "xoxe.xoxb- xoxe.xoxp-"],
@@ -333,7 +334,7 @@ export const MARKED_FORMATS: readonly (readonly [type: string, mark: string, hea
     ["twitch-token", ":", /(?:\b|(?<=\\[nrt]))oauth$/, /[a-z0-9]{28,32}(?!\w)/y],
     ["ably-key", ":", /\b[\w-]{6,8}\.[\w-]{6}$/, /[\w-]{20,48}(?![\w-])/y],
     ["facebook-token", "|", /(?<!\d)\d{15,16}$/, /[\w-]{27,40}(?![\w-])/y],
-    ["azure-secret", "~", /(?<=^|[^\w~.-]|\\[nrt])[\w~.-]{3}\dQ$/, /[\w~.-]{31,37}/y],
+    ["azure-secret", "~", /(?<=^|[^\w~.-]|\\[nrt]|\n-|-\d{1,6}-)[\w~.-]{3}\dQ$/, /[\w~.-]{31,37}/y],
     ["openshift-token", "~", /(?:\b|(?<=\\[nrt]))sha256$/, /[\w-]{43}/y],
     [
       "braintree-token",
