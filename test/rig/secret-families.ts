@@ -65,6 +65,15 @@ const TOKENS: readonly Family[] = [
   ...bare("sendgrid", (junk) => glue("S", "G.", junk(22), ".", junk(43))),
   ...bare("telegram", (junk) => glue(junk(10, "123456789"), ":AA", junk(33, WORD.replace("-", "")))),
   ...bare("fcm", (junk) => glue("AA", "AA", junk(7), ":APA", "91b", junk(134))),
+  ...bare("discord bot", (junk) => glue("MT", junk(22), ".", junk(6), ".", junk(38))),
+  ...bare("discord user", (junk) => glue("mf", "a.", junk(84))),
+  ...bare("mailchimp", (junk) => glue(junk(32, HEX), "-us", junk(1, "123456789"))),
+  ...bare("terraform", (junk) => glue(junk(14), ".atl", "asv1.", junk(67))),
+  ...bare("azure", (junk) => glue(junk(3), "8", "Q~", junk(34))),
+  ...bare("devops", (junk) => glue(junk(52), "JQ", "QJ99", junk(26))),
+  ...bare("launchdarkly", (junk) =>
+    glue("sd", "k-", [8, 4, 4, 4, 12].map((chars) => junk(chars, HEX)).join("-")),
+  ),
   ...bare("jwt", (junk) => glue("ey", "J", junk(30), ".ey", "J", junk(40), ".", junk(43))),
   [
     "jwt in a header",
@@ -167,25 +176,35 @@ const PASSWORD_PLACES: readonly (readonly [name: string, wrap: (secret: string) 
   ["option blank", (s) => `mysqldump --password ${s} app`],
   ["connection string", (s) => `Server=db;User Id=sa;Password=${s};Encrypt=true`],
   ["code", (s) => `const c = { password: '${s}' }`],
+  ["docker", (s) => `ENV MYSQL_ROOT_PASSWORD ${s}`],
+  ["prose", (s) => `The root password is ${s} and it rotates`],
+  ["netrc", (s) => `machine api.internal login bob password ${s}`],
+  ["php", (s) => `define('DB_PASSWORD', '${s}');`],
+  ["list", (s) => `- name: DB_PASSWORD\n  value: "${s}"`],
+  ["client", (s) => `mysql -uroot -p${s} app`],
+  ["terraform", (s) => `variable "db_password" {\n  default = "${s}"\n}`],
+  ["element", (s) => `<password>${html(s)}</password>`],
+  ["pairs", (s) => `host=db user=app password=${s} dbname=app`],
+  ["log", (s) => `level=debug msg="connecting" password=${s} attempt=1`],
 ];
 
 const PASSWORDS: readonly Family[] = PASSWORD_PLACES.map(([name, wrap]) => [
   name,
   (junk) => {
     const secret = password(junk, SPECIALS[Number(junk(3, DIGITS)) % SPECIALS.length] ?? "!");
-    return { text: wrap(secret), secrets: [secret] };
+    return { text: wrap(secret), secrets: [name === "element" ? html(secret) : secret] };
   },
 ]);
 
-function privateKey(label: string, lineChars: number): Family {
+function privateKey(label: string, lineChars: number, headers: readonly string[] = []): Family {
   return [
-    `key ${label}`,
+    `key ${label}${headers.length}`,
     (junk) => {
       const lines = Array.from({ length: 12 }, () => junk(lineChars, BASE64));
       const last = `${junk(20, BASE64)}==`;
       const begin = glue("-----BEGIN ", label, "PRIVATE", " KEY-----");
       const end = glue("-----END ", label, "PRIVATE", " KEY-----");
-      return { text: [begin, ...lines, last, end].join("\n"), secrets: lines };
+      return { text: [begin, ...headers, ...lines, last, end].join("\n"), secrets: lines };
     },
   ];
 }
@@ -195,6 +214,18 @@ const KEYS: readonly Family[] = [
   privateKey("RSA ", 64),
   privateKey("OPENSSH ", 70),
   privateKey("EC ", 64),
+  privateKey("RSA ", 64, ["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0123456789ABCDEF", ""]),
+  [
+    "key of ssh2",
+    (junk) => {
+      const lines = Array.from({ length: 9 }, () => junk(70, BASE64));
+      const mark = (word: string) => glue("---- ", word, " SSH2 ENCRYPTED ", "PRIVATE", " KEY ----");
+      return {
+        text: [mark("BEGIN"), 'Comment: "rsa-key"', ...lines, mark("END")].join("\n"),
+        secrets: lines,
+      };
+    },
+  ],
 ];
 
 /** Every family: tokens of vendors, values under a name, passwords with every special character, private keys. */
@@ -206,7 +237,7 @@ export const passwordCases = (
 ): readonly (SecretCase & { readonly name: string })[] =>
   PASSWORD_PLACES.map(([name, wrap]) => {
     const secret = password(junk, special);
-    return { name, text: wrap(secret), secrets: [secret] };
+    return { name, text: wrap(secret), secrets: [name === "element" ? html(secret) : secret] };
   });
 /** Private keys alone. */
 export const KEY_FAMILIES: readonly Family[] = KEYS;
@@ -243,6 +274,7 @@ const html: Encode = (text) =>
     .replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;")
     .replaceAll("'", "&#39;");
+const form: Encode = (text) => encodeURIComponent(text).replaceAll("%20", "+");
 const json: Encode = (text) => JSON.stringify(text).slice(1, -1);
 const pad = (index: number): string => String(index).padStart(2, "0");
 
@@ -253,9 +285,13 @@ export const DELIVERIES: readonly Delivery[] = [
   everyLine("diff, added", () => "+", ["diff --git a/x b/x\n@@ -0,0 +1,14 @@\n", "\n"]),
   everyLine("diff, removed", () => "-", ["diff --git a/x b/x\n@@ -1,14 +0,0 @@\n", "\n"]),
   everyLine("diff, context", () => " ", ["@@ -1,14 +1,15 @@\n", "\n+more\n"]),
+  everyLine("combined diff", () => "++", ["@@@ -1,1 -1,1 +1,9 @@@\n", "\n"]),
   everyLine("plain diff", () => "< ", ["1,14d0\n", "\n"]),
   everyLine("grep -n", (index) => `${index + 3}:`),
   everyLine("grep -rn", (index) => `src/config/local.env:${index + 3}:`),
+  everyLine("grep -H", () => "src/config/local.env:"),
+  everyLine("ripgrep", (index) => `${index + 12}${index === 0 ? ":" : "-"}`, ["conf.d/app.env\n", ""]),
+  everyLine("python log", () => "INFO:root:"),
   everyLine("grep -A", (index) => (index === 0 ? "conf.d/app.env:7:" : `conf.d/app.env-${index + 7}-`)),
   everyLine("grep -B", (index) => `conf.d/app.env-${index + 7}-`),
   everyLine("cat -n", (index) => `${String(index + 1).padStart(6)}\t`),
@@ -271,12 +307,22 @@ export const DELIVERIES: readonly Delivery[] = [
   everyLine("comment", () => "// "),
   everyLine("string in code", () => '  "', ["const text =\n", '";']),
   everyLine("markdown", () => "", ["```\n", "\n```"]),
+  {
+    name: "lines of Windows",
+    print: (text) => `# settings\r\n${text.replaceAll("\n", "\r\n")}\r\n`,
+    encode: plain,
+  },
   { name: "HTML", print: (text) => `<pre class="out">${html(text)}</pre>`, encode: html },
   { name: "HTML with tags", print: (text) => `<div><code>${html(text)}</code><br/></div>`, encode: html },
   {
     name: "URL-encoded",
     print: (text) => `GET /log?text=${encodeURIComponent(text)}&x=1 HTTP/1.1`,
     encode: encodeURIComponent,
+  },
+  {
+    name: "form",
+    print: (text) => `text=${form(`# settings\n${text}`)}&next=1`,
+    encode: (text) => form(text),
   },
   { name: "JSON", print: (text) => JSON.stringify({ output: `ok\n${text}\n`, exit: 0 }), encode: json },
   {
@@ -287,6 +333,17 @@ export const DELIVERIES: readonly Delivery[] = [
   {
     name: "base64",
     print: (text) => Buffer.from(`# settings of the app\n${text}\n`).toString("base64"),
+    encode: plain,
+  },
+  {
+    name: "base64 over lines",
+    print: (text) =>
+      Buffer.from(`# settings of the app\n${text}\n`).toString("base64").replace(/.{76}/g, "$&\n"),
+    encode: plain,
+  },
+  {
+    name: "base64 of addresses",
+    print: (text) => Buffer.from(`# settings of the app\n${text}\n`).toString("base64url"),
     encode: plain,
   },
 ];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ValuePlace, valueAt } from "./assignment.ts";
+import { redactSecrets } from "./redact-secrets.ts";
 import { sliceSpan } from "./secret-value.ts";
 
 function read(text: string, place: ValuePlace = "spaced", index = 0) {
@@ -50,5 +51,25 @@ describe("valueAt", () => {
   it("reads from where it is told", () => {
     expect(read("key = abc def", "spaced", 6)).toEqual(["abc", "line"]);
     expect(read("x".repeat(5_000))?.[0]).toHaveLength(4_096);
+  });
+});
+
+describe("a password that a person made is hidden whole", () => {
+  it.each([
+    ["password: SummerVelvet;1534#", "password: P"],
+    ["admin pw: Mango[6483#", "admin pw: P"],
+    ["DB_HOST=a\nDB_PASSWORD=Harbor,4314\nX=1", "DB_HOST=a\nDB_PASSWORD=P\nX=1"],
+    [
+      "Server=db;User Id=sa;Password=Harbor,4314;Trust Server=1",
+      "Server=db;User Id=sa;Password=P;Trust Server=1",
+    ],
+    ["curl -u admin:Mango>7697! https://api.test/v1", "curl -u admin:P https://api.test/v1"],
+    ["{ password: 'Falcon}2439' }", "{ password: 'P' }"],
+    ['Environment="REDIS_PASSWORD=Falcon=8846!"', 'Environment="REDIS_PASSWORD=P"'],
+    ["--set auth.password=Winter&34# -f x", "--set auth.password=P -f x"],
+    ["<password>Rocket}3302</password>", "<password>P</password>"],
+    ['{"password":"RocketFalc\non|761"}', '{"password":"P"}'],
+  ])("%s", (text, expected) => {
+    expect(redactSecrets(text).replace(/\[REDACTED:password#....\]/, "P")).toBe(expected);
   });
 });

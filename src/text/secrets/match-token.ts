@@ -17,10 +17,11 @@ export const MIN_TOKEN_CHARS = 16;
 
 /** Finds the first token in a run of `DOTTED` characters: of a known vendor, of a known shape, or with a prefix like "acme_live_". */
 export function matchRunToken(text: string, run: TextSpan): SecretSpan | undefined {
+  const token = matchVendorToken(text, run.startIndex);
+  if (token !== undefined) return token;
   const startIndex = skipLead(text, run);
   const rest = startIndex === run.startIndex ? run : { startIndex, endIndex: run.endIndex };
   return (
-    matchVendorToken(text, run.startIndex) ??
     (rest === run ? undefined : matchVendorToken(text, startIndex)) ??
     matchInside(text, rest) ??
     matchTokenShape(text, rest) ??

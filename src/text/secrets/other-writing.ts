@@ -82,13 +82,14 @@ export function matchWrapped(text: string, breakIndex: number, scan: Scan): Secr
   REST.lastIndex = breakIndex;
   const match = REST.exec(text);
   if (match === null) return undefined;
+  const name = /^[A-Za-z_][\w.-]{0,59}(?=[=:].)/.exec(match[2] ?? "")?.[0] ?? "";
+  if (name !== "" && !(name.length >= 20 && isGenerated(name, 8))) return undefined;
   const before = text.slice(Math.max(0, lineEnd - MAX_FIRST_CHARS), lineEnd);
   const line = before.slice(before.lastIndexOf("\n") + 1);
   // In a diff both lines begin with its mark.
   const mark = match[1] && line.startsWith(match[1]) ? match[1] : "";
   const rest = mark === "" ? `${match[1]}${match[2]}` : (match[2] ?? "");
-  const name = /^[A-Za-z_][\w.-]{0,59}(?=[=:].)/.exec(rest)?.[0] ?? "";
-  if (name !== "" && !(name.length >= 20 && isGenerated(name, 8))) return undefined;
+  if (!match[0].endsWith(rest)) return undefined;
   const first = line.slice(mark.length).replace(/\\$/, "");
   const wordIndex = startOfLastWord(first);
   const isToken = beginsLikeToken(first, wordIndex);
@@ -117,6 +118,7 @@ export function matchWrapped(text: string, breakIndex: number, scan: Scan): Secr
 // Rules out nearly every line: a rest has a digit, or a capital behind a small letter.
 function mayBeRest(text: string, lineIndex: number): boolean {
   let index = lineIndex;
+  if (text.startsWith("--", lineIndex)) return false;
   while (index < lineIndex + MAX_MARK_CHARS && BEFORE_REST.has(text.charCodeAt(index))) index++;
   if (DIGITS.has(text.charCodeAt(index)) && DATE_OR_TIME.test(text.slice(index, index + 6))) return false;
   for (const endIndex = index + 32; index < endIndex; index++) {

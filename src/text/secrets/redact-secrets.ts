@@ -62,7 +62,7 @@ export function redactSecretsWithReport(text: string, options: RedactOptions = N
     let copiedUntil = 0;
     for (const span of spans) {
       const secret = sliceSpan(before, span);
-      if (DISTINCT.test(secret)) known.set(secret, span.type);
+      if (!known.has(secret) && DISTINCT.test(secret)) known.set(secret, span.type);
       pieces.push(
         before.slice(copiedUntil, span.startIndex),
         placeholderFor({ secret, type: span.type, key }),
