@@ -22,7 +22,7 @@ const nine: ProcessingStats = {
 };
 
 describe("buildForkPreamble", () => {
-  it("says what the founding document says, from the nine fields alone", () => {
+  it("says what document 000 says, from the nine fields alone", () => {
     expect(buildForkPreamble(nine)).toBe(
       [
         "You are working with forked context from a parent agent session.",
