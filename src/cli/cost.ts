@@ -1,8 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import {
   CAUSE_NAMES,
   causesByCost,
@@ -28,7 +27,13 @@ import { type InputFile, readInput, sessionLabel } from "./files/read-input.ts";
 import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";
 import { sortDescending, sumOf } from "./inspect/profile-session.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
-import { CliError, interrupted, parseCount, withInterrupt } from "./terminal/cli-error.ts";
+import {
+  CliError,
+  type FolderFlags,
+  interrupted,
+  withFolderOptions,
+  withInterrupt,
+} from "./terminal/cli-error.ts";
 import {
   type Colors,
   colorsFor,
@@ -43,16 +48,12 @@ import {
 
 /** `carryover cost`: what a session or a folder of them cost, and what broke the provider's cache. */
 export function costCommand(): Command {
-  return new Command("cost")
+  return withFolderOptions(new Command("cost"))
     .description(
       "say what a session cost, how much of that was rewriting, and what broke the provider's cache",
     )
     .argument("[session]", `${SESSION_ARGUMENT}, or a folder of sessions; the newest session without it`)
-    .option("--json", "print for a program to read")
-    .option("--top <n>", "how many breaks and sessions are listed", parseCount, 5)
     .option("--prices <file>", "a JSON file with prices, which count before the ones that are built in")
-    .option("--jobs <n>", "threads, for a folder", parseCount, availableParallelism())
-    .addOption(new Option("--worker").hideHelp())
     .addHelpText("after", EXAMPLES)
     .action(runCost);
 }
@@ -69,12 +70,8 @@ A row of prices, in dollars for a million tokens: { "model": "my-model", "input"
 "cacheRead": 0.1, "cacheWrite": 1.25, "readOn": "2026-11-16", "source": "my contract" }; "model" is a
 regular expression. Nothing is written.`;
 
-interface CostFlags {
-  readonly json?: true;
-  readonly top: number;
+interface CostFlags extends FolderFlags {
   readonly prices?: string;
-  readonly jobs: number;
-  readonly worker?: true;
 }
 
 async function runCost(named: string | undefined, flags: CostFlags): Promise<void> {

@@ -1,6 +1,5 @@
-import { availableParallelism } from "node:os";
 import { isMainThread } from "node:worker_threads";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { groupBy } from "../text/json.ts";
 import { errorMessage } from "../text/truncate.ts";
 import { findTranscriptFiles } from "./files/find-files.ts";
@@ -14,7 +13,13 @@ import {
   sumOf,
   type ToolProfile,
 } from "./inspect/profile-session.ts";
-import { CliError, interrupted, parseCount, withInterrupt } from "./terminal/cli-error.ts";
+import {
+  CliError,
+  type FolderFlags,
+  interrupted,
+  withFolderOptions,
+  withInterrupt,
+} from "./terminal/cli-error.ts";
 import {
   type Colors,
   colorsFor,
@@ -29,13 +34,9 @@ import {
 
 /** `carryover stats`: totals, percentiles and the worst offenders of a folder of sessions. */
 export function statsCommand(): Command {
-  return new Command("stats")
+  return withFolderOptions(new Command("stats"))
     .description("sum up all sessions in a folder: totals, percentiles, worst offenders")
     .argument("[paths...]", "folders or files; any format that is known, also packed (.gz, .zst)")
-    .option("--json", "print for a program to read")
-    .option("--top <n>", "how many are listed", parseCount, 5)
-    .option("--jobs <n>", "threads", parseCount, availableParallelism())
-    .addOption(new Option("--worker").hideHelp())
     .addHelpText("after", EXAMPLES)
     .action(runStats);
 }
@@ -48,14 +49,7 @@ Examples:
 
 Ctrl-C ends it and shows what was measured until then (exit code 130). Nothing is written.`;
 
-interface StatsFlags {
-  readonly json?: true;
-  readonly top: number;
-  readonly jobs: number;
-  readonly worker?: true;
-}
-
-async function runStats(paths: readonly string[], { json, top, jobs, worker }: StatsFlags): Promise<void> {
+async function runStats(paths: readonly string[], { json, top, jobs, worker }: FolderFlags): Promise<void> {
   if (worker && !isMainThread) return serveThread(fileStats);
   const roots = paths.length === 0 ? ["."] : paths;
   const files = await findTranscriptFiles(roots);

@@ -1,42 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readTranscript } from "../formats/read-transcript.ts";
+import { hand, KEY, ran, readBack, TARGETS, talk } from "../../test/rig/handoffs.ts";
 import type { Transcript } from "../transcript/message.ts";
-import { type HandedOff, type HandoffOptions, handOff } from "./handoff.ts";
-import type { HandoffTarget } from "./tool-calls.ts";
-
-const TARGETS: readonly HandoffTarget[] = ["claude-code", "codex", "opencode", "opencode2", "pi"];
-const KEY = ["sk", "ant", "api03", "Zx9Qw8Er7Ty6Ui5Op4As3Df2Gh1Jk0LzXcVbNmQwErTy"].join("-");
-
-const talk = (...parts: readonly object[]): Transcript =>
-  [
-    { id: "u1", role: "user", parts: [{ type: "text", text: "Please look." }] },
-    { id: "a1", role: "assistant", parts },
-    { id: "a2", role: "assistant", parts: [{ type: "text", text: "That is all." }] },
-  ] as unknown as Transcript;
-
-const ran = (tool: string, input: unknown, output = "out", callId = "c1") => ({
-  type: "tool",
-  callId,
-  tool,
-  input,
-  outcome: { status: "done", output, attachments: [] },
-});
-
-function hand(transcript: Transcript, target: HandoffTarget, more: Partial<HandoffOptions> = {}): HandedOff {
-  let count = 0;
-  const newId = (): string => `00000000-0000-4000-8000-${String(++count).padStart(12, "0")}`;
-  return handOff(transcript, {
-    target,
-    head: { id: newId(), cwd: "/home/you/shop", at: 1_700_000_000_000, title: "A talk", newId },
-    secrets: "kept",
-    source: { format: "codex", path: "/sessions/original.jsonl", sessionId: "abc" },
-    ...more,
-  });
-}
-
-async function readBack({ content }: HandedOff): Promise<Transcript> {
-  return (await readTranscript(Buffer.from(content))).transcript;
-}
 
 const textOf = (transcript: Transcript): string =>
   transcript.flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : ""))).join("\n");

@@ -1,51 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { hand, KEY, ran, readBack, TARGETS, talk } from "../../test/rig/handoffs.ts";
 import { fileBase64 } from "../formats/blocks/block-content.ts";
 import { codex } from "../formats/files/codex/codex.ts";
 import { readTranscript } from "../formats/read-transcript.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
 import { outcomeText } from "../transcript/content.ts";
 import type { Transcript } from "../transcript/message.ts";
-import { type HandedOff, type HandoffOptions, handOff } from "./handoff.ts";
 import { type HandoffTarget, translateCalls } from "./tool-calls.ts";
 
-const TARGETS: readonly HandoffTarget[] = ["claude-code", "codex", "opencode", "opencode2", "pi"];
 const IMAGE =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const PNG = { type: "image", source: { type: "base64", media_type: "image/png", data: IMAGE } };
-const KEY = ["sk", "ant", "api03", "Zx9Qw8Er7Ty6Ui5Op4As3Df2Gh1Jk0LzXcVbNmQwErTy"].join("-");
-
-const talk = (...parts: readonly object[]): Transcript =>
-  [
-    { id: "u1", role: "user", parts: [{ type: "text", text: "Please look." }] },
-    { id: "a1", role: "assistant", parts },
-    { id: "a2", role: "assistant", parts: [{ type: "text", text: "That is all." }] },
-  ] as unknown as Transcript;
-
-const ran = (tool: string, input: unknown, output = "out", callId = "c1") => ({
-  type: "tool",
-  callId,
-  tool,
-  input,
-  outcome: { status: "done", output, attachments: [] },
-});
-
-function hand(transcript: Transcript, target: HandoffTarget, more: Partial<HandoffOptions> = {}): HandedOff {
-  let count = 0;
-  const newId = (): string => `00000000-0000-4000-8000-${String(++count).padStart(12, "0")}`;
-  return handOff(transcript, {
-    target,
-    head: { id: newId(), cwd: "/home/you/shop", at: 1_700_000_000_000, title: "A talk", newId },
-    secrets: "kept",
-    source: { format: "codex", path: "/sessions/original.jsonl", sessionId: "abc" },
-    ...more,
-  });
-}
-
-async function readBack({ content }: HandedOff): Promise<Transcript> {
-  return (await readTranscript(Buffer.from(content))).transcript;
-}
 
 /** What Anthropic's format has read, with bytes: content of the user, and an image that a tool gave. */
 function anthropicTalk(content: readonly object[]): Transcript {

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
-import { dirname } from "node:path";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
 import type { AgentHost, WholeOutput } from "../plugin/host/agent-host.ts";
 import { asString, safeJson } from "../text/json.ts";
 
@@ -56,3 +57,19 @@ export function createLogFile(file: string, now: () => number = Date.now): Agent
 }
 
 const MAX_BYTES = 1_000_000;
+
+/** Where an agent keeps its settings and sessions: the folder that its own variable names, or the usual one. */
+export function agentHome(
+  agent: "claude-code" | "codex" | "pi",
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  const home = env.HOME || homedir();
+  switch (agent) {
+    case "claude-code":
+      return env.CLAUDE_CONFIG_DIR || join(home, ".claude");
+    case "codex":
+      return env.CODEX_HOME || join(home, ".codex");
+    case "pi":
+      return env.PI_CODING_AGENT_DIR || join(home, ".pi", "agent");
+  }
+}

@@ -7,6 +7,7 @@ import type { HandoffTarget } from "../../handoff/tool-calls.ts";
 import { openCodeId } from "../../handoff/writers/opencode.ts";
 import { claudeCode } from "../../hosts/claude-code/claude-code.ts";
 import { codex } from "../../hosts/codex/codex.ts";
+import { agentHome } from "../../hosts/host-files.ts";
 import { asArray, asObject, asString } from "../../text/json.ts";
 import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
 import { errorMessage } from "../../text/truncate.ts";
@@ -15,7 +16,6 @@ import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { readHostConfiguration } from "../opencode/configuration.ts";
 import { findOpenCode, isVersion1, queryOpenCode, runOpenCodeCommand } from "../opencode/sessions.ts";
-import { piHome } from "../sessions/agent-folders.ts";
 import { handoffFolder, writeNote } from "../sessions/notes.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 
@@ -241,7 +241,7 @@ const PLACES: Readonly<Record<HandoffTarget, (session: NewSession, env: NodeJS.P
     pi: ({ id, cwd, at }, env) => {
       const folder = `--${cwd.replace(/^\//, "").replace(/[/\\:]/g, "-")}--`;
       const name = `${new Date(at).toISOString().replace(/[:.]/g, "-")}_${id}.jsonl`;
-      const path = join(piHome(env), "sessions", folder, name);
+      const path = join(agentHome("pi", env), "sessions", folder, name);
       return { path, commands: [["pi", "--session", path]] };
     },
     opencode: openCodePlace,

@@ -8,7 +8,12 @@ import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { type OpenedSession, openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
-import { CliError, parseFolder, parseTokenBudget } from "../terminal/cli-error.ts";
+import {
+  CliError,
+  type ContinueFlags,
+  parseTokenBudget,
+  withContinueOptions,
+} from "../terminal/cli-error.ts";
 import { formatNumber, printJson, terminalText, wrapped } from "../terminal/output.ts";
 import {
   type Agent,
@@ -24,32 +29,20 @@ import {
 
 /** `carryover handoff`: a session goes on in another agent. */
 export function handoffCommand(): Command {
-  return new Command("handoff")
+  const command = new Command("handoff")
     .description("hand a session to another coding agent, with its tool calls and results")
     .argument("[session]", `${SESSION_ARGUMENT}; without it the newest of this machine`)
     .addOption(new Option("--to <agent>", "the agent that goes on").choices(TARGETS))
     .option("--whole", "hand over everything, also where it does not fit the window")
     .option("--budget <tokens>", "most tokens of what is handed over", parseTokenBudget)
-    .addOption(
-      new Option(
-        "--secrets <choice>",
-        "take secrets out, or keep them; by default out where the provider changes",
-      ).choices(["out", "keep"]),
-    )
-    .option(
-      "--model <provider/model>",
-      "the model that goes on, for OpenCode; by default the one that it is set to",
-    )
-    .option(
-      "--cwd <folder>",
-      "the folder in which the other agent goes on; by default that of the session",
-      parseFolder,
-    )
     .option("--dry-run", "say what would be handed over, and write nothing")
-    .option("--go", "start the other agent at once")
-    .option("--json", "print what was done for a program to read")
     .addHelpText("after", EXAMPLES)
     .action(runHandoff);
+  return withContinueOptions(command, {
+    secrets: "take secrets out, or keep them; by default out where the provider changes",
+    cwd: "the folder in which the other agent goes on",
+    go: "start the other agent at once",
+  });
 }
 
 const TARGETS: readonly Agent[] = ["claude-code", "codex", "opencode", "pi"];
@@ -60,16 +53,11 @@ Examples:
   carryover handoff session.jsonl --to claude-code   that of a file in Claude Code
   carryover handoff --to pi --go                     and starts it`;
 
-interface HandoffFlags {
+interface HandoffFlags extends ContinueFlags {
   readonly to: Agent;
   readonly whole?: true;
   readonly budget?: number;
-  readonly secrets?: "out" | "keep";
-  readonly cwd?: string;
   readonly dryRun?: true;
-  readonly model?: string;
-  readonly go?: true;
-  readonly json?: true;
 }
 
 /** As it was typed. */

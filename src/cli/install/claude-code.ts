@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { agentHome } from "../../hosts/host-files.ts";
 import { asObject, deepEqual, isObject, jsonOrText } from "../../text/json.ts";
 import { rewriteSettings } from "./plugin-folder.ts";
 import type { HookProgram, InstallPlace } from "./run-program.ts";
@@ -85,7 +85,7 @@ function valueAt([group]: readonly string[], { folder }: InstallPlace): unknown 
 
 /** The folder of its settings. */
 export function configFolder({ env }: Pick<InstallPlace, "env">): string {
-  return env.CLAUDE_CONFIG_DIR || join(env.HOME || homedir(), ".claude");
+  return agentHome("claude-code", env);
 }
 
 function settingsFile(place: Pick<InstallPlace, "env">): string {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { agentHome } from "../../hosts/host-files.ts";
 import { asArray, asObject, asString } from "../../text/json.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 import { rewriteSettings } from "./plugin-folder.ts";
@@ -23,7 +23,7 @@ export const CODEX: HookProgram = {
     `which adds to ${configFile(place)}`,
     `  [marketplaces.carryover] source = ${JSON.stringify(place.folder)}`,
     '  [plugins."carryover@carryover"] enabled = true',
-    `and a copy in ${join(codexHome(place), "plugins", "cache", "carryover")}`,
+    `and a copy in ${join(agentHome("codex", place.env), "plugins", "cache", "carryover")}`,
   ],
   async prepare(place) {
     const file = join(place.folder, "carryover", "codex.mcp.json");
@@ -60,12 +60,8 @@ export const CODEX: HookProgram = {
         ],
 };
 
-function codexHome({ env }: Pick<InstallPlace, "env">): string {
-  return env.CODEX_HOME || join(env.HOME || homedir(), ".codex");
-}
-
 function configFile(place: Pick<InstallPlace, "env">): string {
-  return join(codexHome(place), "config.toml");
+  return join(agentHome("codex", place.env), "config.toml");
 }
 
 /**

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { forkContext } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { nameText } from "../../handoff/conversation.ts";
@@ -26,10 +26,11 @@ import { SESSION_ARGUMENT } from "../sessions/open-session.ts";
 import { EmptySession, type SessionFile, withSessionFile } from "../sessions/session-file.ts";
 import {
   CliError,
+  type ContinueFlags,
   MIN_BUDGET_TOKENS,
-  parseFolder,
   parseTokenBudget,
   parseWindow,
+  withContinueOptions,
 } from "../terminal/cli-error.ts";
 import {
   colorsFor,
@@ -47,7 +48,7 @@ import { ownCommand } from "./recall.ts";
 
 /** `carryover rescue`: a session that cannot go on becomes one that can. */
 export function rescueCommand(): Command {
-  return new Command("rescue")
+  const command = new Command("rescue")
     .description("find out why a session cannot go on, and write one beside it that can")
     .argument("[session]", `${SESSION_ARGUMENT}; without it the newest of this machine`)
     .option("--dry-run", "say what is wrong, and write nothing")
@@ -66,16 +67,13 @@ export function rescueCommand(): Command {
       "--before-compaction",
       "bring back what stood before the newest compaction, whatever its summary says",
     )
-    .addOption(new Option("--secrets <choice>", "take secrets out, or keep them").choices(["out", "keep"]))
-    .option(
-      "--model <provider/model>",
-      "the model that goes on, for OpenCode; by default the one that it is set to",
-    )
-    .option("--cwd <folder>", "the folder in which it goes on; by default that of the session", parseFolder)
-    .option("--go", "start the agent at once")
-    .option("--json", "print what was found and done for a program to read")
     .addHelpText("after", EXAMPLES)
     .action(runRescue);
+  return withContinueOptions(command, {
+    secrets: "take secrets out, or keep them",
+    cwd: "the folder in which it goes on",
+    go: "start the agent at once",
+  });
 }
 
 const EXAMPLES = `
@@ -87,17 +85,12 @@ Examples:
 
 The original is never changed. What does not fit can be read again with carryover recall, and the new session says so.`;
 
-export interface RescueFlags {
+export interface RescueFlags extends ContinueFlags {
   readonly dryRun?: true;
   readonly force?: true;
   readonly budget?: number;
   readonly window?: number;
   readonly beforeCompaction?: true;
-  readonly secrets?: "out" | "keep";
-  readonly model?: string;
-  readonly cwd?: string;
-  readonly go?: true;
-  readonly json?: true;
 }
 
 async function runRescue(named: string | undefined, flags: RescueFlags): Promise<void> {

@@ -1,5 +1,5 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { agentHome } from "../../hosts/host-files.ts";
 
 /** A folder in which a coding agent keeps its sessions, a file each. */
 export interface SessionFolder {
@@ -16,19 +16,19 @@ export function sessionFolders(env: NodeJS.ProcessEnv): readonly SessionFolder[]
   return [
     {
       agent: "Claude Code",
-      folder: join(claudeCodeHome(env), "projects"),
+      folder: join(agentHome("claude-code", env), "projects"),
       idOf: idIn(/^(.+)$/),
       isMain: (name) => !name.startsWith("agent-"),
     },
     {
       agent: "Codex",
-      folder: join(codexHome(env), "sessions"),
+      folder: join(agentHome("codex", env), "sessions"),
       idOf: idIn(/^rollout-[\dT-]{19}-(.+)$/),
       isMain: () => true,
     },
     {
       agent: "pi",
-      folder: join(piHome(env), "sessions"),
+      folder: join(agentHome("pi", env), "sessions"),
       idOf: idIn(/^[^_]+_(.+)$/),
       isMain: () => true,
     },
@@ -40,20 +40,4 @@ function idIn(pattern: RegExp): SessionFolder["idOf"] {
     const [, stem] = /^(.+)\.jsonl(?:\.gz|\.zst)?$/.exec(name) ?? [];
     return stem === undefined ? undefined : (pattern.exec(stem)?.[1] ?? stem);
   };
-}
-
-export function claudeCodeHome(env: NodeJS.ProcessEnv): string {
-  return env.CLAUDE_CONFIG_DIR || join(homeOf(env), ".claude");
-}
-
-export function codexHome(env: NodeJS.ProcessEnv): string {
-  return env.CODEX_HOME || join(homeOf(env), ".codex");
-}
-
-export function piHome(env: NodeJS.ProcessEnv): string {
-  return env.PI_CODING_AGENT_DIR || join(homeOf(env), ".pi", "agent");
-}
-
-function homeOf(env: NodeJS.ProcessEnv): string {
-  return env.HOME || homedir();
 }

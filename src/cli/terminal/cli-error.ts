@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { nearest } from "../../text/check.ts";
 
 /** A failure that the user can correct, or one outside of Carryover: the message, and lines of advice. */
@@ -74,6 +75,53 @@ export function parseCount(value: string): number {
   const count = Number(value);
   if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("Give a whole number from 1 on.");
   return count;
+}
+
+/** Adds the options of a command that measures many session files on several threads. */
+export function withFolderOptions(command: Command): Command {
+  return command
+    .option("--json", "print for a program to read")
+    .option("--top <n>", "how many of each kind are listed", parseCount, 5)
+    .option("--jobs <n>", "threads, for a folder", parseCount, availableParallelism())
+    .addOption(new Option("--worker").hideHelp());
+}
+
+/** What `withFolderOptions` parses. */
+export interface FolderFlags {
+  readonly json?: true;
+  readonly top: number;
+  readonly jobs: number;
+  /** Set in a thread that measures for another. */
+  readonly worker?: true;
+}
+
+/** Adds the options of a command that writes a session with which an agent goes on. */
+export function withContinueOptions(command: Command, { secrets, cwd, go }: ContinueWords): Command {
+  return command
+    .addOption(new Option("--secrets <choice>", secrets).choices(["out", "keep"]))
+    .option(
+      "--model <provider/model>",
+      "the model that goes on, for OpenCode; by default the one that it is set to",
+    )
+    .option("--cwd <folder>", `${cwd}; by default that of the session`, parseFolder)
+    .option("--go", go)
+    .option("--json", "print what was found and done for a program to read");
+}
+
+/** How a command describes the options that depend on it. */
+interface ContinueWords {
+  readonly secrets: string;
+  readonly cwd: string;
+  readonly go: string;
+}
+
+/** What `withContinueOptions` parses. */
+export interface ContinueFlags {
+  readonly secrets?: "out" | "keep";
+  readonly model?: string;
+  readonly cwd?: string;
+  readonly go?: true;
+  readonly json?: true;
 }
 
 /** Parses an argument that is a size, such as 200_000, 200k, 1m or 1.5m. */

@@ -1,5 +1,4 @@
 import { readdir, stat } from "node:fs/promises";
-import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { claudeCode as format } from "../../formats/files/claude-code/claude-code.ts";
@@ -17,6 +16,7 @@ import {
   type StartWords,
   tailOf,
 } from "../hooks/hook-agent.ts";
+import { agentHome } from "../host-files.ts";
 import { claudeCodeWords } from "./tool-output.ts";
 
 /** How it runs as the child of a fork: `claude -p --resume`, in the permission mode of the session that asks. */
@@ -178,8 +178,7 @@ function readEvent({ type, message, ...more }: UnknownObject): readonly ChildEve
 }
 
 function projectFolder({ directory, env }: AgentPlace): string {
-  const home = env.CLAUDE_CONFIG_DIR || join(env.HOME || homedir(), ".claude");
-  return join(home, "projects", directory.replaceAll(/[^A-Za-z0-9]/g, "-"));
+  return join(agentHome("claude-code", env), "projects", directory.replaceAll(/[^A-Za-z0-9]/g, "-"));
 }
 
 async function exists(file: string): Promise<boolean> {

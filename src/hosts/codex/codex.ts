@@ -1,5 +1,4 @@
 import { readdir } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { codex as format } from "../../formats/files/codex/codex.ts";
 import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
@@ -13,6 +12,7 @@ import {
   type HookAgent,
   type ParentSession,
 } from "../hooks/hook-agent.ts";
+import { agentHome } from "../host-files.ts";
 import { codexWords } from "./tool-output.ts";
 
 /** How it runs as the child of a fork: `codex exec resume`, in the sandbox of the session that asks. */
@@ -172,7 +172,7 @@ const CALLS: ReadonlySet<string> = new Set([
 ]);
 
 function sessionsFolder({ env }: Pick<AgentPlace, "env">): string {
-  return join(env.CODEX_HOME || join(env.HOME || homedir(), ".codex"), "sessions");
+  return join(agentHome("codex", env), "sessions");
 }
 
 /** Rollouts lie in folders by day, and their names begin with the time: without an id the newest is found. */
