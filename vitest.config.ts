@@ -13,11 +13,8 @@ export const NEEDS_A_PROGRAM: readonly string[] = [
   "test/agent/long-session.test.ts",
 ];
 
-/** Rooms without a world: their files share a process, since loading the same modules for each took longer than many tests. */
-const SHARE_A_PROCESS: readonly string[] = [
-  "src/{text,transcript,stages,tool-output,fork,compaction,session,formats}/**/*.test.ts",
-  "src/inspector/view/**/*.test.ts",
-];
+/** These files share a process, since loading the same modules for each takes longer than many tests. They clean up behind themselves. */
+const SHARE_A_PROCESS: readonly string[] = ["src/**/*.test.ts", "test/{ai-sdk,langchain}/**/*.test.ts"];
 
 /** A hook of its ends the process, which only a process of its own survives. */
 const NEEDS_A_PROCESS = "src/compaction/compact-hook-faults.test.ts";
@@ -41,19 +38,15 @@ const config: ViteUserConfig = defineConfig({
           name: "rooms",
           isolate: false,
           include: [...SHARE_A_PROCESS],
-          exclude: [...configDefaults.exclude, NEEDS_A_PROCESS],
+          exclude: [...configDefaults.exclude, ...NEEDS_A_PROGRAM, NEEDS_A_PROCESS],
         },
       },
       {
         extends: true,
         test: {
           name: "world",
-          include: ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [
-            ...configDefaults.exclude,
-            ...NEEDS_A_PROGRAM,
-            ...SHARE_A_PROCESS.map((files) => files.replace("*.test.ts", "!(compact-hook-faults).test.ts")),
-          ],
+          include: [NEEDS_A_PROCESS, "test/**/*.test.ts", "examples/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...NEEDS_A_PROGRAM, "test/{ai-sdk,langchain}/**/*.test.ts"],
         },
       },
     ],

@@ -30,7 +30,7 @@ describe.each(FORMATS)("random projections encoded for $name", (format) => {
   it("are taken by the provider, and say and call what the projection does", () => {
     fc.assert(
       fc.property(randomProjection(), (transcript) => checkEncoded(format, transcript)),
-      { numRuns: runs(PROJECTIONS) },
+      { numRuns: runs(PROJECTIONS, 300) },
     );
   });
 
@@ -39,7 +39,7 @@ describe.each(FORMATS)("random projections encoded for $name", (format) => {
     const projections = fc.oneof(edited(read), editedRequest(format.name));
     fc.assert(
       fc.property(projections, (transcript) => checkEncoded(format, transcript)),
-      { numRuns: runs(PROJECTIONS / 5) },
+      { numRuns: runs(PROJECTIONS / 5, 100) },
     );
   });
 });

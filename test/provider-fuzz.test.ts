@@ -13,6 +13,6 @@ describe.each(PROVIDER_CASES)("random histories on $api", (provider) => {
       // Printed as JSON, the wire can be pasted into a test.
       if (problem !== undefined) expect.fail(JSON.stringify(problem, null, 1));
     };
-    fc.assert(fc.property(randomCheck(), check), { numRuns: runs(HISTORIES) });
+    fc.assert(fc.property(randomCheck(), check), { numRuns: runs(HISTORIES, 300) });
   });
 });

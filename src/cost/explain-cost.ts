@@ -26,10 +26,10 @@ export function explainCost(
     const price = priceOf(request.model, prices);
     const byKind = price && priceRequest(request, price);
     // What the agent says holds, unless other prices were given.
-    const told = prices === undefined ? request.costUSD : undefined;
-    const costUSD = told ?? (byKind && totalUSD(byKind));
+    const recorded = prices === undefined ? request.costUSD : undefined;
+    const costUSD = recorded ?? (byKind && totalUSD(byKind));
     const { prompt: _, since: __, continues: ___, costUSD: ____, ...rest } = request;
-    const priced = told !== undefined ? "agent" : price !== undefined ? "table" : "unknown";
+    const priced = recorded !== undefined ? "agent" : price !== undefined ? "table" : "unknown";
     return { ...rest, index, ...omitUndefined({ costUSD, byKind }), priced };
   });
   const breaks = requests.flatMap((request, index) => {
@@ -259,10 +259,10 @@ function causesOf(
       certainty: "recorded",
       detail: `${request.model?.id} in place of ${before.model?.id}`,
     });
-  const told = request.since.map(
+  const changes = request.since.map(
     ({ type, detail }): Cause => ({ cause: type, certainty: "recorded", detail }),
   );
-  causes.push(...told.filter(({ cause }) => cause === "compaction").slice(0, 1));
+  causes.push(...changes.filter(({ cause }) => cause === "compaction").slice(0, 1));
   const change = request.prompt && before.prompt ? promptChange(before.prompt, request.prompt) : undefined;
   const isMessage = (each: Pick<PromptChange, "cause">): boolean => each.cause === "message";
   // A compaction changes the messages; nothing else has to.
@@ -272,7 +272,7 @@ function causesOf(
     !(isMessage(change) && causes.some(({ cause }) => cause === "compaction"))
   )
     causes.push({ ...change, cause: change.cause, certainty: "recorded" });
-  else causes.push(...told.filter(({ cause }) => cause !== "compaction"));
+  else causes.push(...changes.filter(({ cause }) => cause !== "compaction"));
   const pause = pauseOf(request, { pauseMs, writer });
   if (pause) causes.push(pause);
   if (causes.length > 0) return causes;

@@ -196,9 +196,9 @@ function asSaid(message: Message, isCodex: boolean): readonly Message[] {
   const typed = isCodex ? typedTexts(message) : [];
   const summary = textsOf(message).filter((part) => !typed.includes(part) && part.text.trim() !== "");
   const text = [SUMMARY_LABEL, ...summary.map((part) => part.text)].join("\n");
-  const told: TextPart = { type: "text", text, synthetic: true };
+  const synthetic: TextPart = { type: "text", text, synthetic: true };
   const { summary: _, ...rest } = message;
-  const parts = summary.length === 0 ? typed : [...typed, told];
+  const parts = summary.length === 0 ? typed : [...typed, synthetic];
   return parts.length === 0 ? [] : [{ ...rest, role: "user", parts }];
 }
 
@@ -217,8 +217,8 @@ function withLostCalls(message: Message, counts: { lostCalls: number }): readonl
       synthetic: true,
     };
   });
-  const told: Message = { id: `${message.id}~lost`, role: "user", parts };
-  return [...without(message, (part) => lost.includes(part)), told];
+  const lostMessage: Message = { id: `${message.id}~lost`, role: "user", parts };
+  return [...without(message, (part) => lost.includes(part)), lostMessage];
 }
 
 /** NUL characters, which no provider takes, as a mark that can be seen. */

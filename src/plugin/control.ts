@@ -240,7 +240,7 @@ export const VERSION = "0.1.0";
 export function createLoadedNotice({ host, notify, folders, now }: PluginContext): Feature {
   let isAsked = host.attendance === "headless";
   const note = { version: VERSION, atMs: now(), directory: host.directory };
-  const tell = async (): Promise<void> => {
+  const announce = async (): Promise<void> => {
     if ((await readLoadedNote(folders.root))?.toldVersion === VERSION) return;
     // A notice that cannot be recorded as shown is not shown: it would come back at every start.
     if (!(await write({ ...note, toldVersion: VERSION }))) return;
@@ -269,7 +269,7 @@ export function createLoadedNotice({ host, notify, folders, now }: PluginContext
     async onUserMessage({ from }) {
       if (isAsked || from !== "user") return undefined;
       isAsked = true;
-      void tell();
+      void announce();
       return undefined;
     },
   };
@@ -280,12 +280,12 @@ export async function readLoadedNote(root: string): Promise<LoadedNote | undefin
   const text = await readFile(fileIn(root), "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   const { version, atMs, directory, toldVersion } = asObject(jsonOrText(text));
-  const told = asString(toldVersion);
+  const announced = asString(toldVersion);
   return {
     version: asString(version) ?? "unknown",
     atMs: asNumber(atMs) ?? 0,
     directory: asString(directory) ?? "",
-    ...(told !== undefined && { toldVersion: told }),
+    ...(announced !== undefined && { toldVersion: announced }),
   };
 }
 

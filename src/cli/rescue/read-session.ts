@@ -296,7 +296,7 @@ function placeOf(chunk: Uint8Array): number {
 
 /** Broken lines, one by one as long as they are few. */
 function damageOf(problems: readonly DamagedLine[], lineCount: number): readonly Finding[] {
-  const told = problems.slice(0, MAX_TOLD).map(({ lineNumber, problem, text, records }): Finding => {
+  const findings = problems.slice(0, MAX_LISTED).map(({ lineNumber, problem, text, records }): Finding => {
     // The half of a line that is being written is no reason to leave the session.
     const severity = problem === "torn" && lineNumber >= lineCount ? "note" : "broken";
     const found = records === 0 ? "" : `; ${plural(records, "record")} in it could be read`;
@@ -307,14 +307,14 @@ function damageOf(problems: readonly DamagedLine[], lineCount: number): readonly
       text: `${DAMAGE[problem]}: ${text}${found}`,
     };
   });
-  const more = problems.length - told.length;
-  const next = problems[MAX_TOLD];
-  if (next === undefined) return told;
+  const more = problems.length - findings.length;
+  const next = problems[MAX_LISTED];
+  if (next === undefined) return findings;
   const text = `${more} more damaged lines`;
-  return [...told, { problem: "damaged-line", severity: "broken", line: next.lineNumber, text }];
+  return [...findings, { problem: "damaged-line", severity: "broken", line: next.lineNumber, text }];
 }
 
-const MAX_TOLD = 8;
+const MAX_LISTED = 8;
 
 const DAMAGE: Readonly<Record<LineProblem["problem"], string>> = {
   torn: "not written to its end",

@@ -284,7 +284,7 @@ function scoreLedger(messages: Transcript): LedgerScore {
   const commands = recordFiles(NO_FILES, messages.map(onlyCommands), (path) => path);
   const byCommand = Object.values(commands).flat();
   const isTold = (path: string): boolean =>
-    byCommand.some((told) => path.endsWith(told) || told.endsWith(path));
+    byCommand.some((named) => path.endsWith(named) || named.endsWith(path));
   const agrees = (path: string): boolean => {
     const [said, known] = [edited.get(path), entries.get(path)];
     return (

@@ -170,11 +170,13 @@ export function startRun(record: ForkRecord, { atMs }: EventOf<"slot-given">): F
     lastSignAtMs: atMs,
     lastWatchAtMs: atMs,
   };
-  const told = started.prompts.some(isOutstanding)
+  const prompted = started.prompts.some(isOutstanding)
     ? started
     : addPrompt(started, { kind: "continue", text: CONTINUE_TEXT });
   const step =
-    record.childSessionId === undefined ? createChild(record, told, atMs) : sendFirst(record, told, atMs);
+    record.childSessionId === undefined
+      ? createChild(record, prompted, atMs)
+      : sendFirst(record, prompted, atMs);
   if (!isFirst) return step;
   return {
     ...step,

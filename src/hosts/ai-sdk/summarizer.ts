@@ -38,23 +38,28 @@ export function readSummarizer(
 ): ReadSummarizer {
   const { model: chosen = base, system, instructions, way } = choiceOf(given);
   const writer = typeof chosen === "string" ? resolve?.(chosen) : chosen;
-  const told = omitUndefined({ system, instructions });
-  if (writer === undefined) return { option: told };
+  const instructed = omitUndefined({ system, instructions });
+  if (writer === undefined) return { option: instructed };
   if (!isModel(writer))
-    return { summarizer: writer as Summarizer, ...(base && { model: modelRef(base) }), option: told };
+    return { summarizer: writer as Summarizer, ...(base && { model: modelRef(base) }), option: instructed };
   const model = modelRef(writer);
   const limits = knownLimits(model.id);
   const byPrompt = createModelSummarizer(writer, headers);
   return {
     summarizer:
       way === "compaction"
-        ? createCompactionSummarizer(writer, { current, otherwise: byPrompt, ...told })
+        ? createCompactionSummarizer(writer, { current, otherwise: byPrompt, ...instructed })
         : byPrompt,
     model,
     option:
       writer === base
-        ? told
-        : { model, windowTokens: inputWindowTokens(limits), outputTokens: limits.outputTokens, ...told },
+        ? instructed
+        : {
+            model,
+            windowTokens: inputWindowTokens(limits),
+            outputTokens: limits.outputTokens,
+            ...instructed,
+          },
   };
 }
 
@@ -109,7 +114,7 @@ function createCompactionSummarizer(
   model: LanguageModelLike,
   { current, otherwise, system, instructions = SUMMARY_INSTRUCTIONS }: CompactionSummarizerOptions,
 ): Summarizer {
-  const told = [system, instructions, NO_TOOLS, LENGTH, SECRETS_RULE].filter(Boolean).join("\n\n");
+  const instructed = [system, instructions, NO_TOOLS, LENGTH, SECRETS_RULE].filter(Boolean).join("\n\n");
   return {
     async summarize(request, options) {
       const now = current();
@@ -130,7 +135,7 @@ function createCompactionSummarizer(
             abortSignal: signal,
             providerOptions: {
               ...asObject(providerOptions),
-              anthropic: askToCompact(model, asSent, told),
+              anthropic: askToCompact(model, asSent, instructed),
             },
           }),
         { onProgress, ...(onUsage && { onUsage }) },

@@ -40,7 +40,7 @@ export async function answerHook(payload: UnknownObject, moment: HookMoment): Pr
     log("error", problem);
     return undefined;
   }
-  const told = {
+  const hook = {
     ...moment,
     payload,
     options,
@@ -48,7 +48,7 @@ export async function answerHook(payload: UnknownObject, moment: HookMoment): Pr
     sessionId: asString(payload.session_id) ?? "unknown",
     file: asString(payload.transcript_path),
   };
-  const session: HookSession = { ...told, loadContext: async () => (await loadForks()).openContext(told) };
+  const session: HookSession = { ...hook, loadContext: async () => (await loadForks()).openContext(hook) };
   const isHelped = options.compaction !== "off" && options.profile !== "documented";
   switch (payload.hook_event_name) {
     case "PostToolUse":

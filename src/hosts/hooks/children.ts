@@ -105,7 +105,7 @@ export function createChildren(setup: ChildrenSetup): Children {
   async function follow(sessionId: string, child: Running): Promise<void> {
     await plugin?.onSignal({ type: "busy", sessionId });
     for await (const line of child.run.lines())
-      for (const event of eventsIn(agent, line)) await hear(sessionId, child, event);
+      for (const event of eventsIn(agent, line)) await handleEvent(sessionId, child, event);
     const reason = await child.run.ended;
     if (running.get(sessionId) === child) running.delete(sessionId);
     if (child.isReplaced) return;
@@ -116,7 +116,7 @@ export function createChildren(setup: ChildrenSetup): Children {
     await plugin?.onSignal({ type: "idle", sessionId });
   }
 
-  async function hear(sessionId: string, child: Running, event: ChildEvent): Promise<void> {
+  async function handleEvent(sessionId: string, child: Running, event: ChildEvent): Promise<void> {
     switch (event.type) {
       case "failed":
         child.failure = event.message;
@@ -194,8 +194,8 @@ export function createChildren(setup: ChildrenSetup): Children {
   return {
     factsOf,
     list: async () => (await notes.list()).map((child) => factsOfNote(agent, child)),
-    listen(heard) {
-      plugin = heard;
+    listen(receiver) {
+      plugin = receiver;
     },
     setRights: (parentSessionId, held) => void rights.set(parentSessionId, held),
     async createChild({ rootSessionId, parentSessionId, title, note, inherited = [] }) {

@@ -184,6 +184,6 @@ const MIDDLEWARE_SHAPE: Shape<CarryoverMiddlewareOptions> = {
 function asToolError(error: unknown, toolCall: unknown): Error {
   const toolError = error instanceof Error ? error : new Error(String(error));
   if ("~brand" in toolError) return toolError;
-  const told = new Error(`${error}\n Please fix your mistakes.`, { cause: error });
-  return Object.assign(told, { "~brand": "ToolInvocationError", toolCall, toolError });
+  const explained = new Error(`${error}\n Please fix your mistakes.`, { cause: error });
+  return Object.assign(explained, { "~brand": "ToolInvocationError", toolCall, toolError });
 }

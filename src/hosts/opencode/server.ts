@@ -117,15 +117,15 @@ const WRITING_TOOLS: ReadonlySet<string> = new Set(["write", "edit", "multiedit"
  */
 export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetup): Hooks {
   let isReady = false;
-  const tell = async ({ event }: { readonly event: HostEvent }): Promise<void> => {
+  const onEvent = async ({ event }: { readonly event: HostEvent }): Promise<void> => {
     const signal = readSignal(event);
-    const told = signal === undefined ? undefined : plugin.onSignal(signal);
+    const signalled = signal === undefined ? undefined : plugin.onSignal(signal);
     if (!isReady) {
       // OpenCode takes no calls while it loads its plugins; the first event says that it runs.
       isReady = true;
       await plugin.onSignal({ type: "ready" });
     }
-    await told;
+    await signalled;
   };
   const hooks: DecidingHooks = {
     dispose: () => plugin.dispose(),
@@ -179,7 +179,7 @@ export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetu
   return {
     ...guardedHooks(hooks, onFailure),
     // OpenCode does not wait for it, so it may take its time.
-    event: (input) => tell(input).catch((cause: unknown) => onFailure("event", cause)),
+    event: (input) => onEvent(input).catch((cause: unknown) => onFailure("event", cause)),
     "experimental.chat.messages.transform": editRequests(plugin, onFailure),
     async "tool.execute.before"(input, output) {
       const call = (): ToolCall => {

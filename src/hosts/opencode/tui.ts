@@ -13,7 +13,9 @@ export async function createTui(api: TuiApi): Promise<void> {
     namespace: "palette",
     slashName: "forks",
     run: () =>
-      void showForks(api).catch((cause: unknown) => tell(api, `The forks could not be listed: ${cause}`)),
+      void showForks(api).catch((cause: unknown) =>
+        showMessage(api, `The forks could not be listed: ${cause}`),
+      ),
   };
   api.keymap.registerLayer({ commands: [command] });
 }
@@ -52,14 +54,14 @@ interface Answer {
   readonly data?: unknown;
 }
 
-function tell(api: TuiApi, message: string): void {
+function showMessage(api: TuiApi, message: string): void {
   api.ui.toast({ title: "Carryover", message, variant: "info" });
 }
 
 async function showForks(api: TuiApi): Promise<void> {
   const { name, params } = api.route.current;
   const sessionId = name === "session" ? asString(params?.sessionID) : undefined;
-  if (sessionId === undefined) return tell(api, "Forks belong to a conversation: open one first.");
+  if (sessionId === undefined) return showMessage(api, "Forks belong to a conversation: open one first.");
   const { data } = await api.client.session.get({ sessionID: sessionId });
   const rootId = asString(asObject(data).parentID) ?? sessionId;
   const [children, messages] = await Promise.all([
@@ -71,7 +73,7 @@ async function showForks(api: TuiApi): Promise<void> {
     messages: listOf(messages),
     statusOf: (id) => asString(asObject(api.state.session.status(id)).type),
   });
-  if (forks.length === 0) return tell(api, "This conversation has no forks.");
+  if (forks.length === 0) return showMessage(api, "This conversation has no forks.");
   const back = { title: "Back to the conversation", value: rootId };
   const options = [
     ...(sessionId === rootId ? [] : [back]),

@@ -18,7 +18,7 @@ import type { Sessions } from "./sessions.ts";
 /** Tells the plugin what the events of OpenCode 2 mean, in their order, until `stop` is called. */
 export function followEvents(events: AsyncIterable<unknown>, setup: SignalsSetup): { stop(): void } {
   const { plugin, onFailure } = setup;
-  const told = createSignalReader(setup);
+  const readEvent = createSignalReader(setup);
   const iterator = events[Symbol.asyncIterator]();
   let isStopped = false;
   let isReady = false;
@@ -31,7 +31,7 @@ export function followEvents(events: AsyncIterable<unknown>, setup: SignalsSetup
         void plugin.onSignal({ type: "ready" });
       }
       try {
-        await told(asObject(value));
+        await readEvent(asObject(value));
       } catch (cause) {
         onFailure("event", cause);
       }
@@ -62,7 +62,7 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
   const ours = createLruMap<string, boolean>(MAX_SESSIONS);
   /** Messages of programs, ours among them, that are still on their way into a session. */
   const programs = createLruMap<string, true>(MAX_SESSIONS);
-  const tell = (signal: HostSignal): void => void plugin.onSignal(signal);
+  const emit = (signal: HostSignal): void => void plugin.onSignal(signal);
 
   async function isOurs(sessionId: string, location: unknown): Promise<boolean> {
     const named = asString(asObject(location).directory);
@@ -77,12 +77,12 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
 
   async function tellChanged(sessionId: string, type: "created" | "updated"): Promise<void> {
     const facts = await sessions.get(sessionId);
-    if (facts.status === "ok") tell({ type, session: facts.value });
+    if (facts.status === "ok") emit({ type, session: facts.value });
   }
 
   function setStatus(sessionId: string, type: "busy" | "idle" | "retry"): void {
     sessions.setStatus(sessionId, type);
-    tell({ type, sessionId });
+    emit({ type, sessionId });
   }
 
   function tellAnswer(sessionId: string, data: UnknownObject): void {
@@ -99,7 +99,7 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
       }),
     );
     const { model } = answers.of(messageId) ?? {};
-    tell({
+    emit({
       type: "answer",
       sessionId,
       isFinished: data.finish !== undefined,
@@ -124,7 +124,7 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
         return tellChanged(sessionId, "created");
       case "session.deleted":
         await sessions.forget(sessionId);
-        return tell({ type: "deleted", sessionId });
+        return emit({ type: "deleted", sessionId });
       case "session.usage.updated":
       case "session.renamed":
       case "session.revert.staged":
@@ -139,12 +139,12 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
         return setStatus(sessionId, "idle");
       case "session.execution.failed": {
         const error = readError(data.error);
-        if (error !== undefined) tell({ type: "failed", sessionId, error });
+        if (error !== undefined) emit({ type: "failed", sessionId, error });
         return setStatus(sessionId, "idle");
       }
       case "session.execution.interrupted": {
         if (sessions.wasRefused(sessionId)) return;
-        if (data.reason === "user") tell({ type: "failed", sessionId, error: STOPPED });
+        if (data.reason === "user") emit({ type: "failed", sessionId, error: STOPPED });
         return setStatus(sessionId, "idle");
       }
       case "session.inbox.enqueued":
@@ -175,14 +175,14 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
       case "session.step.failed":
         return tellAnswer(sessionId, data);
       case "session.compaction.ended":
-        return tell({ type: "compacted", sessionId });
+        return emit({ type: "compacted", sessionId });
       case "permission.asked": {
         const askId = asString(data.id) ?? "";
         sessions.asked(askId, sessionId);
-        return tell({ type: "permission-asked", sessionId, askId, what: askText(data) });
+        return emit({ type: "permission-asked", sessionId, askId, what: askText(data) });
       }
       case "permission.replied":
-        return tell({ type: "permission-answered", sessionId, askId: asString(data.requestID) ?? "" });
+        return emit({ type: "permission-answered", sessionId, askId: asString(data.requestID) ?? "" });
     }
   };
 }

@@ -83,13 +83,13 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
     journals.set(rootSessionId, opened);
     return opened;
   };
-  const told = createLruMap<string, true>(MAX_SHOWN);
+  const toasted = createLruMap<string, true>(MAX_SHOWN);
   /** What happened to the window, in a toast the first time in a session; the rest has a place of its own. */
   const tellFirst = (piece: ShownPiece): void => {
     if (piece.type !== "line" || !FIRST_TOLD.includes(piece.label)) return;
     const key = `${piece.label} ${piece.sessionId}`;
-    if (host.attendance === "headless" || told.get(key)) return;
-    told.set(key, true);
+    if (host.attendance === "headless" || toasted.get(key)) return;
+    toasted.set(key, true);
     notify.toast(`${piece.label}: ${piece.text}`);
   };
   return {

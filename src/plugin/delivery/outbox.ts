@@ -81,11 +81,11 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     results: readonly EndedFork[],
     event: (run: number) => NewEvent,
   ): Promise<readonly EndedFork[]> {
-    const told = await Promise.all(
+    const steps = await Promise.all(
       results.map(({ record, run }) => keeper.dispatch(record.id, event(run.number))),
     );
     return results.filter((_, index) => {
-      const step = told[index];
+      const step = steps[index];
       return step !== undefined && step.record !== step.before;
     });
   }

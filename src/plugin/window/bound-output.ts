@@ -30,7 +30,7 @@ export function createBoundToolOutput(context: BoundingContext): Feature {
   if (options.toolOutput === false || options.profile === "documented") return { name };
   // The agent shows as much of a very long output as of a long one: a preview would be less than without us.
   const limits = completeToolOutputLimits({ largeOutputThreshold: 0, ...options.toolOutput });
-  const tellFailure = createFailureTeller(context);
+  const reportFailure = createFailureReporter(context);
   return {
     name,
     async afterTool(finished) {
@@ -43,7 +43,7 @@ export function createBoundToolOutput(context: BoundingContext): Feature {
       if (bounded.status === "as-shown") return undefined;
       if (bounded.status === "whole") return { type: "replace", text: bounded.text };
       if (bounded.status === "failed") {
-        tellFailure(bounded);
+        reportFailure(bounded);
         return undefined;
       }
       const { text, by, handle, stats, cut } = bounded.output;
@@ -82,11 +82,11 @@ export function isOwnTool(tool: string): boolean {
 }
 
 /** Tells the user that outputs cannot be kept, once for each reason. */
-function createFailureTeller({ notify }: BoundingContext): (failure: SpillFailure) => void {
-  const told = new Set<string>();
+function createFailureReporter({ notify }: BoundingContext): (failure: SpillFailure) => void {
+  const reported = new Set<string>();
   return ({ code, reason }) => {
-    if (told.has(code)) return;
-    told.add(code);
+    if (reported.has(code)) return;
+    reported.add(code);
     notify.log("warn", `long outputs cannot be kept and stay as the agent cut them: ${reason}`, { code });
     notify.toastOnce(`Long outputs cannot be kept (${code}). They stay as the agent cut them.`, "warning");
   };

@@ -243,11 +243,11 @@ interface Literal {
 export function readQuery(index: TextIndex, search: string): Query {
   const asked = search.slice(0, MAX_QUERY_CHARS).trim();
   const { needed, bonus } = termsIn(asked);
-  const weigh = (term: string): number => rarity(index, term);
+  const rarityOf = (term: string): number => rarity(index, term);
   const known = [...bonus].filter((term) => !needed.has(term) && index.words().holdersOf(term) > 0);
   const terms = [
-    ...[...needed].map((term) => ({ term, weight: weigh(term), isBonus: false })),
-    ...known.map((term) => ({ term, weight: weigh(term) * BONUS_SHARE, isBonus: true })),
+    ...[...needed].map((term) => ({ term, weight: rarityOf(term), isBonus: false })),
+    ...known.map((term) => ({ term, weight: rarityOf(term) * BONUS_SHARE, isBonus: true })),
   ]
     .sort((one, other) => Number(one.isBonus) - Number(other.isBonus) || other.weight - one.weight)
     .slice(0, MAX_TERMS);
@@ -258,7 +258,7 @@ export function readQuery(index: TextIndex, search: string): Query {
     phrase: asked === "" ? undefined : literalPattern(unquoted(asked)),
     literals: literalsIn(asked).map((text) => ({
       pattern: literalPattern(text),
-      weight: [...termsIn(text).needed].reduce((weight, term) => weight + weigh(term), 0) * LITERAL_SHARE,
+      weight: [...termsIn(text).needed].reduce((weight, term) => weight + rarityOf(term), 0) * LITERAL_SHARE,
     })),
   };
 }

@@ -243,9 +243,9 @@ const MAX_ASK_CHARS = 80;
 function commandsOf(context: TuiContext, screen: Screen) {
   const run = (what: string, job: (sessionId: string) => Promise<void>) => () => {
     const sessionId = quietly(() => currentSession(context));
-    if (sessionId === undefined) return tell(context, `${what} a conversation: open one first.`);
+    if (sessionId === undefined) return showMessage(context, `${what} a conversation: open one first.`);
     const shown = screen.look().then(() => job(sessionId));
-    shown.catch((cause: unknown) => tell(context, `That could not be shown: ${cause}`));
+    shown.catch((cause: unknown) => showMessage(context, `That could not be shown: ${cause}`));
   };
   return [
     {
@@ -276,7 +276,7 @@ function commandsOf(context: TuiContext, screen: Screen) {
 
 async function showForks(context: TuiContext, screen: Screen, sessionId: string): Promise<void> {
   const forks = screen.forksOf(sessionId).filter(({ sessionId: child }) => child !== undefined);
-  if (forks.length === 0) return tell(context, "This conversation has no forks.");
+  if (forks.length === 0) return showMessage(context, "This conversation has no forks.");
   const rootId = screen.rootOf(sessionId);
   const back = { title: "Back to the conversation", value: rootId };
   const choice = context.ui.dialog.select({
@@ -296,6 +296,6 @@ async function showForks(context: TuiContext, screen: Screen, sessionId: string)
   if (sessionID !== undefined) context.ui.router.navigate({ type: "session", sessionID });
 }
 
-function tell({ ui }: TuiContext, message: string): void {
+function showMessage({ ui }: TuiContext, message: string): void {
   quietly(() => ui.toast.show({ title: "Carryover", message, variant: "info" }));
 }
