@@ -1,4 +1,5 @@
 import { benchAiSdk } from "./ai-sdk.bench.ts";
+import { benchJournal, benchRecords } from "./file-stores.bench.ts";
 import { benchFill } from "./fill.bench.ts";
 import { benchFork } from "./fork.bench.ts";
 import { benchHooks } from "./hooks.bench.ts";
@@ -26,6 +27,8 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   jsonl: benchJsonl,
   large: benchLargeSession,
   scale: benchScale,
+  journal: benchJournal,
+  records: benchRecords,
   hostile: benchHostile,
   hooks: benchHooks,
   "ai-sdk": benchAiSdk,

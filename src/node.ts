@@ -1,12 +1,11 @@
-export { defaultStateFolder, type StateFolderEnvironment } from "./stores/files/file-system.ts";
-export { createFileJournal, type FileJournalOptions } from "./stores/files/journal.ts";
-export { currentProcess, type ProcessIdentity, processState } from "./stores/files/lock.ts";
-export { createFileRecordStore, type FileRecordStoreOptions } from "./stores/files/record-store.ts";
 export {
   type CleanReport,
   type CleanSpillsOptions,
   cleanSpills,
-  createFileSpillStore,
-  type FileSpillStoreOptions,
   type SpillLimits,
-} from "./stores/files/spill-store.ts";
+} from "./stores/files/clean-spills.ts";
+export { defaultStateFolder, type StateFolderEnvironment } from "./stores/files/file-system.ts";
+export { createFileJournal, type FileJournalOptions } from "./stores/files/journal.ts";
+export { currentProcess, type ProcessIdentity, processState } from "./stores/files/lock.ts";
+export { createFileRecordStore, type FileRecordStoreOptions } from "./stores/files/record-store.ts";
+export { createFileSpillStore, type FileSpillStoreOptions } from "./stores/files/spill-store.ts";

@@ -1,6 +1,7 @@
 import { readdirSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { cleanSpills, createFileSpillStore } from "../../src/stores/files/spill-store.ts";
+import { cleanSpills } from "../../src/stores/files/clean-spills.ts";
+import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { createLiveHandles } from "./live-handles.ts";
 import { liveSession, type SoakCounts } from "./soak-life.ts";
 import { type SoakSample, SPILL_CAP_BYTES } from "./soak-protocol.ts";

@@ -1,8 +1,9 @@
 import { readdirSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { cleanSpills } from "../../src/stores/files/clean-spills.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { cleanSpills, createFileSpillStore } from "../../src/stores/files/spill-store.ts";
+import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { fillerOf, type KillAck, type KillKind } from "./kill-protocol.ts";
 
 /** What a look at a store after a kill has found. */

@@ -1,8 +1,9 @@
 import { writeSync } from "node:fs";
 import { join } from "node:path";
+import { cleanSpills } from "../../src/stores/files/clean-spills.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { cleanSpills, createFileSpillStore } from "../../src/stores/files/spill-store.ts";
+import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { fillerOf, type KillAck, type KillKind, RECORD_IDS } from "./kill-protocol.ts";
 
 // Writes without end and says what it has committed, until it is killed.

@@ -12,15 +12,16 @@ import {
   pluginFolders,
   WAITING_FOLDER,
 } from "../../plugin/stores/folders.ts";
+import { cleanSpills, isSha256 } from "../../stores/files/clean-spills.ts";
 import {
   defaultStateFolder,
   type FileStat,
   nodeFileSystem,
   readWholeFile,
+  removeQuietly,
   TEMPORARY_MAX_AGE_MS,
 } from "../../stores/files/file-system.ts";
-import { createFileRecordStore, recordNameOf } from "../../stores/files/record-store.ts";
-import { cleanSpills, isSha256 } from "../../stores/files/spill-store.ts";
+import { createFileRecordStore, GIVEN_VERSION_FILE, recordNameOf } from "../../stores/files/record-store.ts";
 import { codeOf, groupBy } from "../../text/json.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
 import { sessionFolders } from "../sessions/agent-folders.ts";
@@ -288,8 +289,13 @@ async function removeEmptyFolders(
 ): Promise<void> {
   const emptied = [...new Set(filesOfPlan(plan).map(({ path }) => dirname(path)))];
   // Fails for a folder that is not empty, which is then kept.
-  for (const folder of [...emptied, ...(isQuiet ? await ownFolders(folders, places) : [])])
+  for (const folder of [...emptied, ...(isQuiet ? await ownFolders(folders, places) : [])]) {
+    // What a store of records remembers of those that are gone.
+    const names = await readdir(folder).catch(() => []);
+    if (names.every((name) => name === GIVEN_VERSION_FILE))
+      for (const name of names) removeQuietly(nodeFileSystem, join(folder, name));
     await rmdir(folder).catch(() => undefined);
+  }
 }
 
 /** The folders that Carryover makes, inner ones first. */

@@ -19,7 +19,7 @@ import type { ForkOwner } from "../../fork/life/record.ts";
 import { createLease, leaseRecordId } from "../../fork/life/stored-record.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
 import { currentProcess, type ProcessIdentity } from "../../stores/files/lock.ts";
-import { createFileRecordStore } from "../../stores/files/record-store.ts";
+import { createFileRecordStore, GIVEN_VERSION_FILE } from "../../stores/files/record-store.ts";
 import { createFileSpillStore } from "../../stores/files/spill-store.ts";
 import { runCli } from "../cli.ts";
 import { handoffFolder, writeNote } from "../sessions/notes.ts";
@@ -98,10 +98,11 @@ async function lease(instanceId: string, process: ProcessIdentity): Promise<Fork
   return { instanceId, process, heartbeatAtMs: value.heartbeatAtMs };
 }
 
+/** Without what a store of records remembers while it has any: one number. */
 function filesBelow(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && entry.name !== GIVEN_VERSION_FILE)
     .map(({ parentPath, name }) => join(parentPath, name));
 }
 

@@ -1,7 +1,8 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
+import { isSha256 } from "../../stores/files/clean-spills.ts";
 import { nodeFileSystem, removeQuietly } from "../../stores/files/file-system.ts";
-import { createFileSpillStore, isSha256, readSpillFile, spillPath } from "../../stores/files/spill-store.ts";
+import { createFileSpillStore, readSpillFile, spillPath } from "../../stores/files/spill-store.ts";
 import { asNumber, asObject, asString, createLruMap } from "../../text/json.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { type CarriedFacts, readCarriedFacts } from "../../transcript/carried-facts.ts";

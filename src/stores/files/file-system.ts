@@ -19,10 +19,11 @@ import {
   writeSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { codeOf, errorWithCode, failureOf, type StoreFailure } from "../../text/json.ts";
+import { callback, flag, required, rule, type Shape, text } from "../../text/check.ts";
+import { codeOf, errorWithCode, isObject } from "../../text/json.ts";
 
 /** The system calls of the file stores, as a port, so that a test can make any of them fail. All may throw an error with a `code`. */
 export interface FileSystem {
@@ -96,6 +97,21 @@ function toFileStat(stats: Stats): FileStat {
     uid: stats.uid,
     modifiedMs: stats.mtimeMs,
   };
+}
+
+/** What every store of files takes. */
+export const FILE_STORE_SHAPE: Shape<FileStoreOptions> = {
+  root: required(text),
+  durable: flag,
+  fs: rule("a file system like node's", isObject),
+  now: callback,
+};
+
+interface FileStoreOptions {
+  readonly root?: string;
+  readonly durable?: boolean;
+  readonly fs?: FileSystem;
+  readonly now?: () => number;
 }
 
 /** Reads a regular file; throws with the system's code, or with UNSAFE_FILE for anything else than a regular file. */
@@ -193,11 +209,12 @@ export function removeOldTemporaries(options: OldTemporaries): number {
   const { fs, folder, nowMs } = options;
   let removed = 0;
   try {
-    for (const name of fs.readdir(folder)) {
+    for (const name of options.names ?? fs.readdir(folder)) {
       if (!/^\.[0-9]+-[0-9a-f]{16}\.tmp$/.test(name)) continue;
       const path = join(folder, name);
       const modifiedMs = ifAny(() => fs.lstat(path))?.modifiedMs ?? nowMs;
-      if (nowMs - modifiedMs > TEMPORARY_MAX_AGE_MS && removeQuietly(fs, path)) removed += 1;
+      // One dated ahead is from before the clock was set back.
+      if (Math.abs(nowMs - modifiedMs) > TEMPORARY_MAX_AGE_MS && removeQuietly(fs, path)) removed += 1;
     }
   } catch {
     // Tried again at the next start.
@@ -212,6 +229,8 @@ interface OldTemporaries {
   readonly fs: FileSystem;
   readonly folder: string;
   readonly nowMs: number;
+  /** What is in the folder, where that is known. */
+  readonly names?: readonly string[];
 }
 
 /** Removes a file and ignores errors; true if it was removed. */
@@ -254,78 +273,6 @@ export function openRegularFile(
     fs.close(fd);
     throw error;
   }
-}
-
-/** Makes sure that a folder exists and only this user can access it; a link or another owner is a failure. */
-export async function openPrivateFolder(
-  options: PrivateFolderOptions,
-): Promise<PrivateFolder | StoreFailure> {
-  const { fs, path } = options;
-  try {
-    const stat = ifAny(() => fs.lstat(path)) ?? makeFolder(options);
-    await Promise.all(withParents(path).map((folder) => syncing.get(fs)?.get(folder)));
-    if (stat.type !== "folder") return unsafe(path, "is not a folder of its own (a link, perhaps)");
-    const uid = process.getuid?.();
-    if (uid !== undefined && stat.uid !== uid) return unsafe(path, "belongs to another user");
-    if (uid !== undefined && (stat.mode & 0o077) !== 0) {
-      if (isShared(fs, path, stat.mode)) return unsafe(path, SHARED);
-      fs.chmod(path, 0o700);
-    }
-    const realPath = fs.realpath(path);
-    if (options.inside !== undefined && dirname(realPath) !== options.inside) {
-      return unsafe(path, `leads out of ${options.inside}`);
-    }
-    return { status: "open", path: realPath };
-  } catch (error) {
-    return failureOf(error);
-  }
-}
-
-// Others may use it: taking it from them would break what they do there.
-function isShared(fs: FileSystem, path: string, mode: number): boolean {
-  return (mode & STICKY) !== 0 || ((mode & 0o022) !== 0 && fs.readdir(path).length > 0);
-}
-
-const STICKY = 0o1000;
-const SHARED = "is a folder that others write to: name one for this store alone, or close it with chmod 700";
-
-interface PrivateFolderOptions {
-  readonly fs: FileSystem;
-  readonly path: string;
-  readonly durable: boolean;
-  /** The real path that the folder's parent must have. */
-  readonly inside?: string;
-}
-
-interface PrivateFolder {
-  readonly status: "open";
-  /** With links resolved. */
-  readonly path: string;
-}
-
-/** Folders that were just made: nothing in them is safe, whoever puts it there, before their own entries are. */
-const syncing = new WeakMap<FileSystem, Map<string, Promise<void>>>();
-
-function makeFolder({ fs, path, durable }: PrivateFolderOptions): FileStat {
-  const first = fs.mkdir(path);
-  const stat = fs.lstat(path);
-  if (!durable || first === undefined) return stat;
-  const open = syncing.get(fs) ?? new Map<string, Promise<void>>();
-  syncing.set(fs, open);
-  for (const made of withParents(path).filter(({ length }) => length >= first.length))
-    open.set(
-      made,
-      syncFolder(fs, dirname(made)).finally(() => open.delete(made)),
-    );
-  return stat;
-}
-
-function withParents(path: string): readonly string[] {
-  return dirname(path) === path ? [] : [path, ...withParents(dirname(path))];
-}
-
-function unsafe(path: string, reason: string): StoreFailure {
-  return { status: "failed", code: "UNSAFE_FOLDER", reason: `${path} ${reason}` };
 }
 
 /** A safe and unique file name for an untrusted id: the id itself if it is harmless, else its hash. */
@@ -385,7 +332,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** A function that yields to the event loop whenever 20 ms have passed since it last did. */
+/** A function that yields to the event loop whenever 8 ms have passed since it last did: with one step more, nobody waits for 20. */
 export function createPause(beforePause?: () => void): () => Promise<void> {
   let startedMs = performance.now();
   return async () => {
@@ -396,4 +343,4 @@ export function createPause(beforePause?: () => void): () => Promise<void> {
   };
 }
 
-const SLICE_MS = 20;
+const SLICE_MS = 8;

@@ -176,12 +176,38 @@ describe("appending", () => {
     expect(segments()).toHaveLength(2);
   });
 
-  it("refuses rather than count from one again when older entries cannot be read", async () => {
+  it("goes on where one file cannot be read, and counts from the time, above whatever stands in it", async () => {
     await writeValues(["first"]);
-    const read = (): never => {
+    const unreadable = segments()[0] ?? "";
+    await writeValues(["second"]);
+    const fs: FileSystem = {
+      ...nodeFileSystem,
+      open(path, purpose) {
+        if (purpose === "read" && path.endsWith(unreadable))
+          throw Object.assign(new Error("no"), { code: "EACCES" });
+        return nodeFileSystem.open(path, purpose);
+      },
+    };
+    const startedMs = Date.now();
+    const appended = await open({ fs }).append("third");
+    expect(appended.status === "appended" && appended.sequence).toBeGreaterThan(startedMs);
+    expect((await open({ fs }).read()).problems).toMatchObject([{ type: "failed", code: "EACCES" }]);
+    expect(valuesOf(await open().read())).toEqual(["first", "second", "third"]);
+    const next = await open().append("fourth");
+    expect(next.status === "appended" && next.sequence).toBeGreaterThan(startedMs + 1);
+  });
+
+  it("refuses where it cannot be seen which files there are", async () => {
+    await writeValues(["first"]);
+    const readdir = (): never => {
       throw Object.assign(new Error("disk"), { code: "EIO" });
     };
-    expect(await open({ fs: { ...nodeFileSystem, read } }).append("second")).toMatchObject({ code: "EIO" });
+    expect(await open({ fs: { ...nodeFileSystem, readdir } }).append("second")).toMatchObject({
+      code: "EIO",
+    });
+    expect((await open({ fs: { ...nodeFileSystem, readdir } }).read()).problems).toMatchObject([
+      { code: "EIO" },
+    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import type {
   Journal,
   JournalAppended,
@@ -11,16 +11,17 @@ import { anyText, check, oneOf, required, type Shape, throwProblems } from "../.
 import { codeOf, failureOf, toJson } from "../../text/json.ts";
 import {
   createPause,
+  FILE_STORE_SHAPE,
   type FileSystem,
   ifAny,
   nodeFileSystem,
-  openPrivateFolder,
   openRegularFile,
   pathName,
   removeOldTemporaries,
   syncFolder,
   writeAll,
 } from "./file-system.ts";
+import { openPrivateFolder } from "./private-folder.ts";
 import {
   type LineDamage,
   type LineField,
@@ -28,7 +29,7 @@ import {
   type SealedFields,
   sealLine,
 } from "./sealed-line.ts";
-import { createFileSpillStore, DAMAGED, FILE_STORE_SHAPE } from "./spill-store.ts";
+import { createFileSpillStore, DAMAGED } from "./spill-store.ts";
 
 /**
  * A journal of lines with checksums. Each writer has files of its own, so that neither a crash nor another process can damage
@@ -74,21 +75,26 @@ export function createFileJournal(options: FileJournalOptions): Journal {
 
   async function firstSequence(folder: string): Promise<number | JournalFailure> {
     if (numbering === "clock") return startedMs;
-    removeOldTemporaries({ fs, folder, nowMs: now() });
-    removeOldTemporaries({ fs, folder: join(folder, LONG_VALUES), nowMs: now() });
-    const pause = createPause();
-    const problems: JournalProblem[] = [];
-    let highest = 0;
-    for (const place of segmentNames(folder, problems)) {
-      try {
-        highest = Math.max(highest, await lastSequence(fs, join(folder, place), pause));
-      } catch (error) {
-        // Something else than a file has a name like ours: nobody wrote entries there.
-        if (!NO_FILE.has(codeOf(error) ?? "")) return failureOf(error);
+    const nowMs = now();
+    try {
+      const names = fs.readdir(folder);
+      removeOldTemporaries({ fs, folder, nowMs, names });
+      removeOldTemporaries({ fs, folder: join(folder, LONG_VALUES), nowMs });
+      const pause = createPause();
+      let highest = 0;
+      for (const place of names.filter(isSegment)) {
+        try {
+          highest = Math.max(highest, await lastSequence(fs, join(folder, place), pause));
+        } catch (error) {
+          // Nobody wrote entries to something else than a file. What cannot be read now may hold more of them than any
+          // other file, but none was counted up to the time in milliseconds.
+          if (!NO_FILE.has(codeOf(error) ?? "")) highest = Math.max(highest, nowMs);
+        }
       }
+      return highest + 1;
+    } catch (error) {
+      return failureOf(error);
     }
-    const [unread] = problems;
-    return unread ? { status: "failed", code: unread.code, reason: unread.reason } : highest + 1;
   }
 
   async function lineFor(sequence: number, json: string): Promise<Uint8Array | JournalFailure> {
@@ -124,50 +130,36 @@ export function createFileJournal(options: FileJournalOptions): Journal {
     }
   }
 
-  async function readSegments(folder: string): Promise<{ lines: WrittenLine[]; problems: JournalProblem[] }> {
+  function isSegment(file: string): boolean {
+    return file.startsWith(`${name}.`) && /^[0-9]+-[0-9]+-[0-9]+\.jsonl$/.test(file.slice(name.length + 1));
+  }
+
+  async function read(): Promise<JournalContent> {
     const pause = createPause();
     const lines: WrittenLine[] = [];
     const problems: JournalProblem[] = [];
-    for (const place of segmentNames(folder, problems)) {
+    const folder = await openPrivateFolder({ fs, path: root, durable });
+    const files = folder.status === "failed" ? folder : listed(folder.path);
+    if ("status" in files) {
+      const { code, reason } = files;
+      return { entries: [], problems: [{ type: "failed", place: root, code, reason }] };
+    }
+    for (const path of files) {
+      const place = basename(path);
+      const writer = place.slice(name.length + 1, -".jsonl".length);
       try {
-        const read = await readSegment(fs, { folder, place, pause });
-        const writer = place.slice(name.length + 1, -".jsonl".length);
-        for (const line of read.lines) lines.push({ ...line, writer, place });
-        for (const problem of read.problems) problems.push(problem);
+        const add = (line: SegmentLine): unknown => lines.push({ line, writer, place });
+        problems.push(...(await readSegment({ fs, path, pause, add })));
       } catch (error) {
         const { code, reason } = failureOf(error);
         problems.push({ type: "failed", place, code, reason });
       }
     }
-    return { lines, problems };
-  }
-
-  function segmentNames(folder: string, problems: JournalProblem[]): readonly string[] {
-    try {
-      return fs
-        .readdir(folder)
-        .filter(
-          (file) =>
-            file.startsWith(`${name}.`) && /^[0-9]+-[0-9]+-[0-9]+\.jsonl$/.test(file.slice(name.length + 1)),
-        );
-    } catch (error) {
-      const { code, reason } = failureOf(error);
-      problems.push({ type: "failed", place: folder, code, reason });
-      return [];
-    }
-  }
-
-  async function read(): Promise<JournalContent> {
-    const folder = await openPrivateFolder({ fs, path: root, durable });
-    if (folder.status === "failed") {
-      const { code, reason } = folder;
-      return { entries: [], problems: [{ type: "failed", place: root, code, reason }] };
-    }
-    const { lines, problems } = await readSegments(folder.path);
-    lines.sort((a, b) => a.sequence - b.sequence || (a.writer < b.writer ? -1 : 1));
+    lines.sort((a, b) => a.line.sequence - b.line.sequence || (a.writer < b.writer ? -1 : 1));
     const entries: JournalEntry[] = [];
-    for (const line of lines) {
-      const { sequence, writer, place } = line;
+    for (const { line, writer, place } of lines) {
+      await pause();
+      const { sequence } = line;
       const found = line.status === "value" ? line : await longValue(line.handle);
       const said = `the long value of entry ${sequence}`;
       if (found.status === "value") entries.push({ sequence, writer, value: found.value });
@@ -176,6 +168,18 @@ export function createFileJournal(options: FileJournalOptions): Journal {
       else problems.push({ type: "failed", place, code: found.code, reason: `${said}: ${found.reason}` });
     }
     return { entries, problems };
+  }
+
+  /** The files of this log. */
+  function listed(folder: string): readonly string[] | JournalFailure {
+    try {
+      return fs
+        .readdir(folder)
+        .filter(isSegment)
+        .map((file) => join(folder, file));
+    } catch (error) {
+      return failureOf(error);
+    }
   }
 
   async function longValue(handle: string): Promise<LongValue | JournalFailure> {
@@ -233,15 +237,17 @@ const LONG_VALUES = "long";
 
 type LongValue = { readonly status: "value"; readonly value: unknown } | { readonly status: "gone" };
 
-type WrittenLine = SegmentLine & { readonly writer: string; readonly place: string };
+interface WrittenLine {
+  readonly line: SegmentLine;
+  readonly writer: string;
+  readonly place: string;
+}
 
-/** Reads a file of one writer, block by block: the valid lines in order, and problems with the others. */
-async function readSegment(
-  fs: FileSystem,
-  { folder, place, pause }: { readonly folder: string; readonly place: string; readonly pause: Pause },
-): Promise<{ readonly lines: readonly SegmentLine[]; readonly problems: readonly JournalProblem[] }> {
-  const lines: SegmentLine[] = [];
+/** Reads a file of one writer, block by block: adds the valid lines in order, gives the problems with the others. */
+async function readSegment({ fs, path, pause, add }: SegmentReading): Promise<readonly JournalProblem[]> {
+  const place = basename(path);
   const problems: JournalProblem[] = [];
+  let last: number | undefined;
   let unreported = 0;
   let damagedLines = 0;
   let line = 1;
@@ -249,9 +255,8 @@ async function readSegment(
     if (problems.length === MAX_PROBLEMS) unreported += 1;
     else problems.push({ ...problem, place, line, reason: `line ${line} ${problem.reason}` });
   };
-  const add = (bytes: Uint8Array): void => {
+  const addLine = (bytes: Uint8Array): void => {
     const read = readLine(openSealedLine(bytes));
-    const last = lines.at(-1)?.sequence;
     if (read.status === "damaged") {
       damagedLines += 1;
       report({ type: "bad-line", code: read.code, reason: read.reason });
@@ -263,11 +268,12 @@ async function readSegment(
         report({ type: "missing-lines", code: "GAP", reason: `comes after ${missing} that are gone` });
       }
       damagedLines = 0;
-      lines.push(read);
+      last = read.sequence;
+      add(read);
     }
     line += 1;
   };
-  const { fd } = openRegularFile(fs, join(folder, place));
+  const { fd } = openRegularFile(fs, path);
   try {
     const block = Buffer.allocUnsafe(BLOCK_BYTES);
     let begun: Buffer = Buffer.alloc(0);
@@ -281,7 +287,7 @@ async function readSegment(
         end >= 0;
         end = bytes.indexOf(NEWLINE, start)
       ) {
-        add(bytes.subarray(start, end));
+        addLine(bytes.subarray(start, end));
         start = end + 1;
       }
       // No line of ours is so long: its beginning is enough to find it damaged.
@@ -295,7 +301,14 @@ async function readSegment(
   if (unreported > 0) {
     problems.push({ type: "bad-line", place, code: "MORE", reason: `${unreported} more problems` });
   }
-  return { lines, problems };
+  return problems;
+}
+
+interface SegmentReading {
+  readonly fs: FileSystem;
+  readonly path: string;
+  readonly pause: Pause;
+  readonly add: (line: SegmentLine) => unknown;
 }
 
 /** The number of the last valid line of a file, which is its highest, read from the end; 0 if there is none. */
@@ -303,8 +316,9 @@ async function lastSequence(fs: FileSystem, path: string, pause: Pause): Promise
   const { fd, sizeBytes } = openRegularFile(fs, path);
   try {
     let later: Buffer = Buffer.alloc(0);
-    for (let end = sizeBytes; end > 0; ) {
-      const start = Math.max(0, end - BLOCK_BYTES);
+    let blockBytes = LAST_BLOCK_BYTES;
+    for (let end = sizeBytes; end > 0; blockBytes = BLOCK_BYTES) {
+      const start = Math.max(0, end - blockBytes);
       const block = Buffer.allocUnsafe(end - start);
       for (let filled = 0; filled < block.byteLength; ) {
         const count = fs.read(fd, block.subarray(filled), start + filled);
@@ -337,6 +351,8 @@ type Pause = ReturnType<typeof createPause>;
 
 /** Small enough that the event loop does not wait for one. */
 const BLOCK_BYTES = 262_144;
+/** Of most logs the last line is in here. */
+const LAST_BLOCK_BYTES = 32_768;
 /** A file of this length is read in a moment, and no tool has trouble with it. */
 const SEGMENT_MAX_BYTES = 67_108_864;
 /** A folder, a link, a pipe. */

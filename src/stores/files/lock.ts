@@ -130,7 +130,8 @@ function isOwnerGone({ fs, path, now }: FileLock, holder: Holder): boolean {
   const state = processState(holder);
   if (state !== "unknown") return state === "gone";
   const stat = ifAny(() => fs.lstat(path));
-  return stat !== undefined && now() - stat.modifiedMs > LOCK_TIMEOUT_MS;
+  // One dated ahead is from before the clock was set back.
+  return stat !== undefined && Math.abs(now() - stat.modifiedMs) > LOCK_TIMEOUT_MS;
 }
 
 interface Holder extends ProcessIdentity {

@@ -10,10 +10,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
-import { createFileRecordStore } from "./record-store.ts";
+import { createFileRecordStore, GIVEN_VERSION_FILE } from "./record-store.ts";
 
 let root: string;
 
@@ -75,7 +75,7 @@ describe.each(Object.entries(damages))("a record that was %s", (_name, damage) =
   });
 });
 
-it("lists the folder once, and not for every record that is made, read and removed", async () => {
+it("does not list the folder to make, read and remove records", async () => {
   let listings = 0;
   const readdir: FileSystem["readdir"] = (path) => {
     listings += 1;
@@ -87,7 +87,50 @@ it("lists the folder once, and not for every record that is made, read and remov
     expect(await store.get(`r${index}x`)).toEqual({ status: "missing" });
     if (stored.status === "stored" && index % 4 === 0) await store.delete(`r${index}`, stored.version);
   }
-  expect(listings).toBeLessThanOrEqual(2);
+  expect(listings).toBe(0);
+});
+
+describe("a clock that was set back", () => {
+  /** A store as another program has it, which knows nothing of what this one has given. */
+  async function openElsewhere(now: () => number): Promise<RecordStore> {
+    vi.resetModules();
+    const { createFileRecordStore: create } = await import("./record-store.ts");
+    return create({ root, durable: false, now });
+  }
+
+  it("gives no version again that a deleted record had", async () => {
+    const before = await openElsewhere(() => 2_000_000);
+    const first = await before.put({ id: "a", value: 1, expected: "missing" });
+    if (first.status !== "stored") throw new Error(first.status);
+    await before.delete("a", first.version);
+    const after = await openElsewhere(() => 1_999_000);
+    for (const id of ["a", "b"]) {
+      const stored = await after.put({ id, value: 2, expected: "missing" });
+      expect(stored.status === "stored" && stored.version).toBeGreaterThan(first.version);
+    }
+  });
+
+  it.each(Object.keys(damages))("gives no version again of a copy that was %s", async (damage) => {
+    for (const isTheOnlyOne of [true, false]) {
+      const id = `${isTheOnlyOne}`;
+      const before = await openElsewhere(Date.now);
+      if (!isTheOnlyOne) await before.put({ id, value: "older", expected: "missing" });
+      const older = await before.get(id);
+      const expected = older.status === "found" ? older.version : "missing";
+      const stored = await before.put({ id, value: "newer", expected });
+      damages[damage]?.(join(root, `${id}.json`));
+      const after = await openElsewhere(() => Date.now() - 3_600_000);
+      const left = await after.get(id);
+      const again = await after.put({
+        id,
+        value: 3,
+        expected: left.status === "found" ? left.version : "corrupt",
+      });
+      expect(again.status === "stored" && again.version).toBeGreaterThan(
+        stored.status === "stored" ? stored.version : Number.NaN,
+      );
+    }
+  });
 });
 
 describe("a corrupt record", () => {
@@ -106,7 +149,7 @@ describe("a corrupt record", () => {
     writeFileSync(join(root, "a.json"), "x");
     expect(await open().delete("a", "corrupt")).toEqual({ status: "deleted" });
     expect(await open().get("a")).toEqual({ status: "missing" });
-    expect(files()).toEqual([]);
+    expect(files()).toEqual([GIVEN_VERSION_FILE]);
   });
 
   it("leaves at most three damaged copies, the newest ones", async () => {
@@ -122,11 +165,11 @@ describe("a corrupt record", () => {
     ]);
   });
 
-  it("of an earlier version, set aside under a time, is corrupt and never missing", async () => {
+  it("of an earlier version, set aside under a time, is corrupt from the first list on", async () => {
     await put("b", 1);
     writeFileSync(join(root, "a.json.corrupt-1700000000000"), "damaged");
-    expect(await open().get("a")).toMatchObject({ status: "corrupt" });
     expect(await open().list()).toMatchObject({ problems: [{ id: "a", code: "CORRUPT" }] });
+    expect(await open().get("a")).toMatchObject({ status: "corrupt" });
     expect(await open().delete("a", "corrupt")).toEqual({ status: "deleted" });
     expect(setAside()).toEqual([]);
   });
@@ -201,9 +244,29 @@ describe("a record file", () => {
     };
     const store = createFileRecordStore({ root, fs: traced });
     const read = await store.get("a");
+    calls.length = 0;
     await store.put({ id: "a", value: 2, expected: read.status === "found" ? read.version : "missing" });
     // The first write is the lock's.
     expect(calls.slice(1)).toEqual(["write /.tmp", "fsync /.tmp", "rename /.tmp /a.json", "fsync "]);
+  });
+
+  it("goes after the copy before it, and not in the same moment: that one must not come back alone", async () => {
+    await put("a", 1);
+    const version = await put("a", 2);
+    const calls: string[] = [];
+    const traced: FileSystem = {
+      ...nodeFileSystem,
+      async fsync() {
+        calls.push("fsync");
+      },
+      unlink(path) {
+        if (path.includes(".json")) calls.push(`unlink ${path.replace(root, "")}`);
+        nodeFileSystem.unlink(path);
+      },
+    };
+    await createFileRecordStore({ root, fs: traced }).delete("a", version);
+    const from = calls.indexOf("unlink /a.json.bak");
+    expect(calls.slice(from)).toEqual(["unlink /a.json.bak", "fsync", "unlink /a.json", "fsync"]);
   });
 
   it("is not written by a process that slept until another took its lock", async () => {

@@ -11,15 +11,16 @@ import type {
   RecordWrite,
 } from "../../fork/life/record-store.ts";
 import { check, throwProblems } from "../../text/check.ts";
-import { errorWithCode, failureOf, groupBy, toJson } from "../../text/json.ts";
+import { errorWithCode, failureOf, toJson } from "../../text/json.ts";
 import {
   createPause,
+  FILE_STORE_SHAPE,
   type FileSystem,
   idOfPathName,
   ifAny,
   nodeFileSystem,
-  openPrivateFolder,
   pathName,
+  readWholeFile,
   readWholeFileIfAny,
   removeIfAny,
   removeOldTemporaries,
@@ -29,30 +30,21 @@ import {
   writeNewFile,
 } from "./file-system.ts";
 import { type LockHold, withFileLock } from "./lock.ts";
+import { openPrivateFolder } from "./private-folder.ts";
 import { openSealedLine, sealLine } from "./sealed-line.ts";
-import { FILE_STORE_SHAPE } from "./spill-store.ts";
 
 /** A record store with a file for each record, replaced atomically under a lock; the previous copy is kept as a backup. */
 export function createFileRecordStore(options: FileRecordStoreOptions): RecordStore {
   throwProblems(check(FILE_STORE_SHAPE, options ?? {}));
   const { fs = nodeFileSystem, durable = true, now = Date.now } = options;
   const root = resolve(options.root);
-  let older: OlderDamaged | undefined;
 
   async function open() {
     const folder = await openPrivateFolder({ fs, path: root, durable });
     if (folder.status === "failed") return folder;
-    try {
-      // Everything is listed once, and not for each record.
-      if (older === undefined) removeOldTemporaries({ fs, folder: folder.path, nowMs: now() });
-      const known = older ?? olderDamaged(fs.readdir(folder.path));
-      older = known;
-      const copiesOf = (name: string): RecordCopies =>
-        recordCopies({ fs, durable, folder: folder.path, name, older: known });
-      return { status: "open" as const, folder: folder.path, copiesOf };
-    } catch (error) {
-      return failureOf(error);
-    }
+    const copiesOf = (name: string): RecordCopies =>
+      recordCopies({ fs, durable, now, folder: folder.path, name });
+    return { status: "open" as const, folder: folder.path, copiesOf };
   }
 
   // A damaged or missing current copy may be the work of another process, so it is read again under the lock.
@@ -60,7 +52,7 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
     try {
       const state = readRecordCopies(copies);
       if (state.status === "missing" || isCurrent(state)) return state;
-      const repaired = await underLock(copies, async () => repairRecord(copies));
+      const repaired = await underLock(copies, () => repairRecord(copies));
       return repaired.status === "failed" ? state : repaired;
     } catch (error) {
       return failureOf(error);
@@ -83,7 +75,7 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
     if (records.status === "failed") return records;
     const copies = records.copiesOf(pathName(id));
     return underLock(copies, async (hold) => {
-      const state = checkId(repairRecord(copies), id);
+      const state = checkId(await repairRecord(copies), id);
       if (state.status === "failed") return state;
       const actual = state.status === "found" ? state.version : state.status;
       if (actual !== expected) return { status: "conflict", actual };
@@ -101,8 +93,9 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
       const json = toJson(value);
       if (typeof json !== "string") return json;
       return change({ id, expected }, async ({ copies, state, check }) => {
-        // The clock makes versions grow after a delete or damage, when the last version is unknown.
-        const version = Math.max(state.status === "found" ? state.version + 1 : 1, now(), newestVersion + 1);
+        const last = state.status === "found" ? state.version : 0;
+        const lost = isCurrent(state) ? 0 : readGivenVersion(copies);
+        const version = Math.max(last + 1, lost + 1, now(), newestVersion + 1);
         newestVersion = version;
         const bytes = sealLine([
           ["id", JSON.stringify(id)],
@@ -118,19 +111,25 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
       const records = await open();
       if (records.status === "failed") return records;
       try {
-        const files = fs.readdir(records.folder);
-        for (const [name, damaged] of olderDamaged(files)) older?.set(name, damaged);
+        const { folder, copiesOf } = records;
+        const files = fs.readdir(folder);
+        removeOldTemporaries({ fs, folder, nowMs: now(), names: files });
+        for (const file of files.filter((each) => DATED_COPY.test(each)).sort()) {
+          const copies = copiesOf(recordNameOf(file) ?? "");
+          await underLock(copies, async () => setAside(copies, join(folder, file)));
+        }
         const names = new Set(files.map(recordNameOf));
-        return await readAll(names, (name) => read(records.copiesOf(name)));
+        return await readAll(names, (name) => read(copiesOf(name)));
       } catch (error) {
         return failureOf(error);
       }
     },
 
     async delete(id, expected) {
-      return change({ id, expected }, async ({ copies, check }) => {
+      return change({ id, expected }, async ({ copies, state, check }) => {
+        await raiseGivenVersion(copies, state.status === "found" ? state.version : 0);
         check();
-        await removeRecord(copies);
+        await removeRecord(copies, check);
         return { status: "deleted" } as const;
       });
     },
@@ -204,8 +203,8 @@ function assertHeld(hold: LockHold): void {
 /** The files of one record: the current copy, the previous one, and up to three quarantined damaged ones. */
 interface RecordCopies {
   readonly fs: FileSystem;
-  readonly older: OlderDamaged;
   readonly durable: boolean;
+  readonly now: () => number;
   readonly folder: string;
   readonly name: string;
   readonly current: string;
@@ -232,14 +231,26 @@ function readRecordCopies(copies: RecordCopies): RecordReading {
 
 type RecordReading = RecordFound | RecordMissing | RecordCorrupt;
 
-/** Like `readRecordCopies`, after moving damaged copies to quarantine. The caller must hold the lock. */
-function repairRecord(copies: RecordCopies): RecordReading {
+/** Like `readRecordCopies`, after setting damaged copies aside. The caller must hold the lock. */
+async function repairRecord(copies: RecordCopies): Promise<RecordReading> {
+  const { fs } = copies;
   const state = readRecordCopies(copies);
   if (state.status === "missing" || isCurrent(state)) return state;
   for (const path of [copies.current, copies.previous]) {
-    if (readCopy(copies.fs, path).status === "corrupt") quarantine(copies, path);
+    if (readCopy(fs, path).status !== "corrupt") continue;
+    // Where it does not say its version: that was the time of writing, and somewhat more after many writes in a moment.
+    const writtenMs = Math.floor(fs.lstat(path).modifiedMs) + 60_000;
+    await raiseGivenVersion(copies, Math.max(writtenMs, versionIn(fs, path)));
+    setAside(copies, path);
   }
   return readRecordCopies(copies);
+}
+
+/** The version that a damaged copy begins with, as far as it can be read; else 0. */
+function versionIn(fs: FileSystem, path: string): number {
+  const text = Buffer.from(readWholeFile(fs, path)).toString("latin1");
+  const version = Number(/^\{"v":1,"id":"(?:[^"\\]|\\.)*","version":(\d{1,16}),/.exec(text)?.[1]);
+  return version <= Number.MAX_SAFE_INTEGER / 2 ? version : 0;
 }
 
 /** True unless the current copy is missing or damaged. */
@@ -248,18 +259,34 @@ function isCurrent(state: RecordReading): boolean {
 }
 
 /** Replaces the current copy atomically and keeps the old one as the backup. The caller must hold the lock. */
-async function replaceRecord(copies: RecordCopies, replacement: Replacement): Promise<void> {
-  const { fs, folder, current, previous, durable } = copies;
-  const temporary = temporaryPath(folder);
-  await writeNewFile({ fs, path: temporary, bytes: replacement.bytes, durable });
-  try {
-    replacement.check();
-    // If the current copy is not valid, the backup is the only one and must be kept.
-    if (isCurrent(replacement.replaced)) {
+async function replaceRecord(copies: RecordCopies, { bytes, replaced, check }: Replacement): Promise<void> {
+  const { fs, current, previous } = copies;
+  await replaceFile(copies, {
+    path: current,
+    bytes,
+    prepare() {
+      check();
+      // If the current copy is not valid, the backup is the only one and must be kept.
+      if (!isCurrent(replaced)) return;
       removeIfAny(fs, previous);
       fs.link(current, previous);
-    }
-    fs.rename(temporary, current);
+    },
+  });
+}
+
+async function replaceFile(
+  { fs, folder, durable }: RecordCopies,
+  {
+    path,
+    bytes,
+    prepare,
+  }: { readonly path: string; readonly bytes: Uint8Array; readonly prepare?: () => void },
+): Promise<void> {
+  const temporary = temporaryPath(folder);
+  await writeNewFile({ fs, path: temporary, bytes, durable });
+  try {
+    prepare?.();
+    fs.rename(temporary, path);
   } catch (error) {
     removeQuietly(fs, temporary);
     throw error;
@@ -275,16 +302,43 @@ interface Replacement {
 }
 
 /** Removes all files of a record, the current copy last, so that an interrupt leaves the record intact. The caller must hold the lock. */
-async function removeRecord(copies: RecordCopies): Promise<void> {
+async function removeRecord(copies: RecordCopies, check: () => void): Promise<void> {
   const { fs, folder, current, previous, durable } = copies;
   for (const file of quarantinedFiles(copies)) removeIfAny(fs, join(folder, file));
   removeIfAny(fs, previous);
+  // A disk may forget the removals in any order, and the copy before must not come back alone.
+  if (durable) await syncFolder(fs, folder);
+  check();
   removeIfAny(fs, current);
   if (durable) await syncFolder(fs, folder);
 }
 
+/** The greatest version that records had which are gone, or whose copies were damaged: no version is given again. */
+function readGivenVersion({ fs, folder }: RecordCopies): number {
+  const bytes = readWholeFileIfAny(fs, join(folder, GIVEN_VERSION_FILE));
+  const opened = bytes && openSealedLine(bytes.subarray(0, -1));
+  const version = opened?.status === "whole" ? opened.fields.version : 0;
+  return typeof version === "number" && Number.isSafeInteger(version) ? version : 0;
+}
+
+/** Remembers a version before its record goes. The time is remembered too: most records that go next are older. */
+async function raiseGivenVersion(copies: RecordCopies, gone: number): Promise<void> {
+  const { fs, folder, now } = copies;
+  if (readGivenVersion(copies) >= gone) return;
+  const path = join(folder, GIVEN_VERSION_FILE);
+  const lock = { fs, path: `${path}.lock`, waitMs: LOCK_WAIT_MS, now };
+  const failure = await withFileLock(lock, async () => {
+    const version = Math.max(gone, now(), readGivenVersion(copies));
+    await replaceFile(copies, { path, bytes: sealLine([["version", String(version)]]) });
+  });
+  if (failure) throw errorWithCode(failure.code, failure.reason);
+}
+
+/** Lies beside the records; no record has a name with another dot. */
+export const GIVEN_VERSION_FILE = "given.version";
+
 /** Moves a damaged copy behind those that were set aside before; of more than three the oldest goes. */
-function quarantine(copies: RecordCopies, path: string): void {
+function setAside(copies: RecordCopies, path: string): void {
   const { fs, folder } = copies;
   const places = SLOTS.map((slot) => join(folder, `${copies.name}.json.corrupt-${slot}`));
   const last = places.findLastIndex((place) => ifAny(() => fs.lstat(place)) !== undefined);
@@ -298,18 +352,13 @@ function quarantine(copies: RecordCopies, path: string): void {
 }
 
 /** The names of the damaged copies, without listing the folder, which may hold a great many records. */
-function quarantinedFiles({ fs, folder, name, older }: RecordCopies): readonly string[] {
-  const names = [...(older.get(name) ?? []), ...SLOTS.map((slot) => `${name}.json.corrupt-${slot}`)];
+function quarantinedFiles({ fs, folder, name }: RecordCopies): readonly string[] {
+  const names = SLOTS.map((slot) => `${name}.json.corrupt-${slot}`);
   return names.filter((file) => ifAny(() => fs.lstat(join(folder, file))) !== undefined);
 }
 
-/** Damaged copies that earlier versions set aside, under a time in place of a number from 1 to 3. */
-function olderDamaged(files: readonly string[]): OlderDamaged {
-  const damaged = files.filter((file) => /\.json\.corrupt-\d{2,}$/.test(file)).sort();
-  return new Map(groupBy(damaged, (file) => recordNameOf(file) ?? ""));
-}
-
-type OlderDamaged = Map<string, readonly string[]>;
+/** Damaged copies were set aside under a time before; the next list gives them a number from 1 to 3. */
+const DATED_COPY = /\.json\.corrupt-\d{2,}$/;
 
 const SLOTS = [1, 2, 3] as const;
 

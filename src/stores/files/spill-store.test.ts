@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SpillRef } from "../../tool-output/spill.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
@@ -53,6 +53,29 @@ it("calls nothing stored in a folder that another call has just made before the 
   expect(stored).toBe(3);
 });
 
+it("brings folders that another program has made to the disk, once", async () => {
+  const place = join(root, "made", "by-another");
+  await createFileSpillStore({ root: place, durable: false }).put("text");
+  const flushed: string[] = [];
+  const paths = new Map<number, string>();
+  const fs: FileSystem = {
+    ...nodeFileSystem,
+    open(path, purpose) {
+      const fd = nodeFileSystem.open(path, purpose);
+      if (purpose === "folder") paths.set(fd, path);
+      return fd;
+    },
+    async fsync(fd) {
+      flushed.push(paths.get(fd) ?? "a file");
+      paths.delete(fd);
+    },
+  };
+  for (let time = 0; time < 2; time += 1) await createFileSpillStore({ root: place, fs }).put("text");
+  const made = [root, dirname(place), place];
+  expect(flushed).toEqual(expect.arrayContaining(made));
+  for (const folder of made) expect(flushed.filter((each) => each === folder)).toHaveLength(1);
+});
+
 describe("createFileSpillStore", () => {
   it("keeps the bytes under their hash, below the first two digits of it", async () => {
     const { path, sha256, handle } = await put("text ✓");
@@ -93,8 +116,10 @@ describe("createFileSpillStore", () => {
         nodeFileSystem.rename(from, to);
       },
     };
-    await put("text");
-    await createFileSpillStore({ root, fs: traced, cleaning: "never" }).put("text");
+    const store = createFileSpillStore({ root, fs: traced, cleaning: "never" });
+    await store.put("text");
+    calls.length = 0;
+    await store.put("text");
     expect(calls).toEqual(["open create", "fsync", "rename", "open folder", "fsync"]);
   });
 

@@ -1,30 +1,24 @@
 import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
-import {
-  callback,
-  check,
-  flag,
-  limitFrom,
-  oneOf,
-  required,
-  rule,
-  type Shape,
-  text,
-  throwProblems,
-} from "../../text/check.ts";
-import { codeOf, failureOf, isObject, type StoreFailure } from "../../text/json.ts";
+import { callback, check, oneOf, type Shape, text, throwProblems } from "../../text/check.ts";
+import { codeOf, failureOf, type StoreFailure } from "../../text/json.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
+import {
+  type CleanReport,
+  isSha256,
+  pendingDeletePath,
+  removeOldSpills,
+  SPILL_LIMITS_SHAPE,
+  type SpillLimits,
+} from "./clean-spills.ts";
 import {
   byteChunks,
   CHUNK_BYTES,
   createPause,
   defaultStateFolder,
-  type FileStat,
+  FILE_STORE_SHAPE,
   type FileSystem,
-  ifAny,
-  linkIfFree,
   nodeFileSystem,
-  openPrivateFolder,
   openRegularFile,
   removeOldTemporaries,
   removeQuietly,
@@ -32,7 +26,7 @@ import {
   temporaryPath,
   writeAll,
 } from "./file-system.ts";
-import { withFileLock } from "./lock.ts";
+import { openPrivateFolder } from "./private-folder.ts";
 
 /** A spill store of files that are named by the hash of their content and readable by their owner only. Removes old files by itself. */
 export function createFileSpillStore(options: FileSpillStoreOptions = {}): SpillStore {
@@ -146,6 +140,14 @@ export interface FileSpillStoreOptions extends SpillLimits {
   readonly now?: () => number;
 }
 
+const SPILL_STORE_SHAPE: Shape<FileSpillStoreOptions> = {
+  ...SPILL_LIMITS_SHAPE,
+  ...FILE_STORE_SHAPE,
+  root: text,
+  cleaning: oneOf("hourly", "never"),
+  onCleaned: callback,
+};
+
 const CLEANING_INTERVAL_MS = 3_600_000;
 
 /** A copy whose hash is another than its name; a put of the same content replaces it. */
@@ -158,16 +160,6 @@ export const DAMAGED: StoreFailure = {
 /** The path of the file with this hash. */
 export function spillPath(root: string, sha256: string): string {
   return join(root, sha256.slice(0, 2), sha256);
-}
-
-/** Where cleaning moves a file before it deletes it. */
-function pendingDeletePath(path: string): string {
-  return `${path}.doomed`;
-}
-
-/** True for a SHA-256 in hex, which is the name and the handle of a spill. */
-export function isSha256(name: string): boolean {
-  return /^[0-9a-f]{64}$/.test(name);
 }
 
 /** Reads a spilled file and hashes it, in chunks so that the event loop is not blocked; throws with the system's code. */
@@ -194,192 +186,4 @@ export async function readSpillFile(fs: FileSystem, path: string): Promise<Spill
 interface SpillContent {
   readonly sha256: string;
   readonly bytes: Uint8Array;
-}
-
-/** Removes spilled files that are too old or too many, least recently used first, but never a live or a recent one. */
-export async function cleanSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {
-  throwProblems(check(CLEAN_SHAPE, options ?? {}));
-  return removeOldSpills(options);
-}
-
-async function removeOldSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {
-  const { fs = nodeFileSystem, now = Date.now } = options;
-  const folder = await openPrivateFolder({ fs, path: resolve(options.root), durable: false });
-  if (folder.status === "failed") return folder;
-  // Does not wait: if the lock is held, another process is cleaning.
-  return withFileLock({ fs, path: join(folder.path, "clean.lock"), waitMs: 0, now }, async ({ beat }) => {
-    try {
-      const live = (await options.live?.()) ?? new Set<string>();
-      return await clean({
-        ...options,
-        fs,
-        now,
-        root: folder.path,
-        isLive: (handle) => live.has(handle),
-        beat,
-      });
-    } catch (error) {
-      return failureOf(error);
-    }
-  });
-}
-
-/** How much is kept. */
-export interface SpillLimits {
-  /** How long an output is kept after its last use. @default 7 days */
-  readonly maxAgeMs?: number;
-  /** How much is kept in all. @default 1 GiB */
-  readonly maxBytes?: number;
-  /** How many files are kept. @default 10,000 */
-  readonly maxFiles?: number;
-  /** Files used more recently are always kept, since their reference may not be stored yet. @default 1 minute */
-  readonly minAgeMs?: number;
-  /** The handles that sessions still refer to, which are always kept. @default none */
-  readonly live?: () => ReadonlySet<string> | Promise<ReadonlySet<string>>;
-}
-
-/** Which spills are removed. */
-export interface CleanSpillsOptions extends SpillLimits {
-  /** The folder of the spill store. */
-  readonly root: string;
-  /** Replaces the file system, for tests. */
-  readonly fs?: FileSystem;
-  /** Replaces `Date.now`, for tests. */
-  readonly now?: () => number;
-}
-
-/** What every store of files takes. */
-export const FILE_STORE_SHAPE: Shape<FileStoreOptions> = {
-  root: required(text),
-  durable: flag,
-  fs: rule("a file system like node's", isObject),
-  now: callback,
-};
-
-type FileStoreOptions = Pick<FileSpillStoreOptions, "root" | "durable" | "fs" | "now">;
-
-const SPILL_LIMITS_SHAPE: Shape<SpillLimits> = {
-  maxAgeMs: limitFrom(0),
-  maxBytes: limitFrom(0),
-  maxFiles: limitFrom(0),
-  minAgeMs: limitFrom(0),
-  live: callback,
-};
-
-const SPILL_STORE_SHAPE: Shape<FileSpillStoreOptions> = {
-  ...SPILL_LIMITS_SHAPE,
-  ...FILE_STORE_SHAPE,
-  root: text,
-  cleaning: oneOf("hourly", "never"),
-  onCleaned: callback,
-};
-
-const { durable: _, ...CLEAN_SHAPE } = { ...SPILL_LIMITS_SHAPE, ...FILE_STORE_SHAPE };
-
-/** The outcome of a cleaning; a problem with one file does not stop it. */
-export interface CleanReport {
-  readonly status: "cleaned";
-  readonly removedFiles: number;
-  readonly removedBytes: number;
-  readonly keptFiles: number;
-  readonly keptBytes: number;
-  readonly removedTemporaries: number;
-  readonly problems: readonly StoreFailure[];
-}
-
-async function clean(job: CleanJob): Promise<CleanReport> {
-  const problems: StoreFailure[] = [];
-  const removedTemporaries = removeOldTemporaries({ fs: job.fs, folder: job.root, nowMs: job.now() });
-  const files = await findSpills(job, problems);
-  let keptFiles = files.length;
-  let keptBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
-  const found = { files: keptFiles, bytes: keptBytes };
-  const { maxAgeMs = 7 * 86_400_000, maxBytes = 2 ** 30, maxFiles = 10_000, minAgeMs = 60_000 } = job;
-  const pause = createPause(job.beat);
-  for (const file of files.sort((a, b) => a.modifiedMs - b.modifiedMs)) {
-    await pause();
-    const ageMs = job.now() - file.modifiedMs;
-    const isExcess = ageMs > maxAgeMs || keptBytes > maxBytes || keptFiles > maxFiles;
-    // A file dated ahead is from before the clock was set back, and not from the last minute.
-    if (!isExcess || Math.abs(ageMs) < minAgeMs || job.isLive(file.handle)) continue;
-    if (!tryCollecting(() => removeUnlessUsed(job.fs, file), problems)) continue;
-    keptFiles -= 1;
-    keptBytes -= file.sizeBytes;
-  }
-  return {
-    status: "cleaned",
-    removedFiles: found.files - keptFiles,
-    removedBytes: found.bytes - keptBytes,
-    keptFiles,
-    keptBytes,
-    removedTemporaries,
-    problems,
-  };
-}
-
-interface CleanJob extends SpillLimits {
-  readonly fs: FileSystem;
-  readonly now: () => number;
-  readonly root: string;
-  readonly isLive: (handle: string) => boolean;
-  readonly beat: () => void;
-}
-
-interface SpillFile extends FileStat {
-  readonly handle: string;
-  readonly path: string;
-}
-
-async function findSpills(job: CleanJob, problems: StoreFailure[]): Promise<SpillFile[]> {
-  const { fs, root } = job;
-  const pause = createPause(job.beat);
-  const files: SpillFile[] = [];
-  for (const shardName of fs.readdir(root)) {
-    const shard = join(root, shardName);
-    if (!/^[0-9a-f]{2}$/.test(shardName)) continue;
-    for (const name of tryCollecting(() => namesOfRealFolder(fs, shard), problems) ?? []) {
-      await pause();
-      const handle = name.slice(0, 64);
-      const path = join(shard, handle);
-      if (!isSha256(handle)) continue;
-      const isMoved = join(shard, name) === pendingDeletePath(path);
-      // Left by a cleaning that was killed; the same content may have been put since.
-      if (isMoved && !tryCollecting(() => restore(fs, path), problems)) continue;
-      const stat = isMoved || name === handle ? tryCollecting(() => fs.lstat(path), problems) : undefined;
-      if (stat?.type === "file") files.push({ ...stat, handle, path });
-    }
-  }
-  return files;
-}
-
-function namesOfRealFolder(fs: FileSystem, path: string): readonly string[] {
-  return fs.lstat(path).type === "folder" && fs.realpath(path) === path ? fs.readdir(path) : [];
-}
-
-// A concurrent put or get changes the modification time, so it is checked again after the file was moved away.
-function removeUnlessUsed(fs: FileSystem, file: SpillFile): boolean {
-  const moved = pendingDeletePath(file.path);
-  fs.rename(file.path, moved);
-  if (fs.lstat(moved).modifiedMs !== file.modifiedMs) {
-    restore(fs, file.path);
-    return false;
-  }
-  fs.unlink(moved);
-  return true;
-}
-
-// False if the same content was written again in the meantime.
-function restore(fs: FileSystem, path: string): boolean {
-  const isBack = linkIfFree(fs, pendingDeletePath(path), path);
-  fs.unlink(pendingDeletePath(path));
-  return isBack;
-}
-
-function tryCollecting<Result>(act: () => Result, problems: StoreFailure[]): Result | undefined {
-  try {
-    return ifAny(act);
-  } catch (error) {
-    problems.push(failureOf(error));
-    return undefined;
-  }
 }
