@@ -1,7 +1,10 @@
 import { EventEmitter } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createPostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
+import { createPostgresJournal } from "./journal.ts";
 import type { PostgresPool, Statement } from "./pool.ts";
+import { cleanPostgresSpills } from "./spill-store.ts";
 
 describe("a server that is away", () => {
   it("is tried again, later and later, until it answers", async () => {
@@ -161,6 +164,45 @@ describe("a call that gets no answer", () => {
   });
 });
 
+describe("a call that is slow on a server that answers", () => {
+  it("costs others nothing: they are tried, and not told that there is no answer", async () => {
+    const { database } = create({ silentAt: "locked", timeoutMs: 200 });
+    const ask = () => database.use((connection) => connection.rows("select 1", []));
+    const slow = database.use((connection) => connection.rows("select locked", []));
+    const asking = setInterval(() => void ask(), 10);
+    expect(await slow).toMatchObject({ code: "TIMEOUT" });
+    clearInterval(asking);
+    expect(await ask()).toEqual([]);
+  });
+
+  it("ends in time also where a log is begun before its first entry", async () => {
+    const { database } = create({ silentAt: "unnest", answerMs: { "max(sequence)": 900 }, timeoutMs: 1_000 });
+    const startedMs = performance.now();
+    expect(await createPostgresJournal(database, "s").append("entry")).toMatchObject({ code: "TIMEOUT" });
+    expect(performance.now() - startedMs).toBeLessThan(1_800);
+  });
+
+  it("ends in time also behind another", async () => {
+    const { database } = create({ answerMs: { unnest: 900 }, timeoutMs: 1_000 });
+    const journal = createPostgresJournal(database, "s");
+    const first = journal.append("first");
+    const startedMs = performance.now();
+    expect(await journal.append("second")).toMatchObject({ code: "TIMEOUT" });
+    expect(performance.now() - startedMs).toBeLessThan(1_700);
+    expect(await first).toMatchObject({ status: "appended", sequence: 1 });
+  });
+
+  it("takes as long as it needs where it cleans, each step in its time", async () => {
+    let slices = 8;
+    const { database } = create({
+      answerMs: { "delete from": 60 },
+      rowsOf: (text) => (text.includes("returning spill") && slices-- > 0 ? [{ bytes: 5 }] : []),
+      timeoutMs: 300,
+    });
+    expect(await cleanPostgresSpills(database)).toMatchObject({ status: "cleaned", removedOutputs: 8 });
+  });
+});
+
 const SERVER_AHEAD_MS = 90_000;
 
 interface World {
@@ -176,12 +218,21 @@ interface World {
   dropped: number;
   ended: number;
   readonly slept: number[];
+  /** How long the answer to a statement with these words takes. */
+  readonly answerMs: Readonly<Record<string, number>>;
+  readonly rowsOf: (text: string) => readonly unknown[];
   /** Throws like that of the driver when nobody listens. */
   readonly client: EventEmitter;
   readonly pool: EventEmitter;
 }
 
-function create({ failures = 0, silentAt, ...options }: Partial<World> & PostgresDatabaseOptions) {
+function create({
+  failures = 0,
+  silentAt,
+  answerMs = {},
+  rowsOf = () => [],
+  ...options
+}: Partial<World> & PostgresDatabaseOptions) {
   let hearAgain = (): void => {};
   const heard = new Promise<void>((resolve) => {
     hearAgain = resolve;
@@ -197,6 +248,8 @@ function create({ failures = 0, silentAt, ...options }: Partial<World> & Postgre
     dropped: 0,
     ended: 0,
     slept: [],
+    answerMs,
+    rowsOf,
     client: new EventEmitter(),
     pool: new EventEmitter(),
   };
@@ -211,6 +264,8 @@ function create({ failures = 0, silentAt, ...options }: Partial<World> & Postgre
       return {
         async query(statement) {
           if (world.silentAt !== undefined && statement.text.includes(world.silentAt)) await heard;
+          for (const [words, ms] of Object.entries(answerMs))
+            if (statement.text.includes(words)) await sleep(ms);
           return { rows: answerTo(statement, world) };
         },
         release(error) {
@@ -237,9 +292,9 @@ function create({ failures = 0, silentAt, ...options }: Partial<World> & Postgre
 }
 
 /** A server whose schema is up to date. */
-function answerTo({ text }: Statement, { nowMs, aheadMs }: World): readonly unknown[] {
+function answerTo({ text }: Statement, { nowMs, aheadMs, rowsOf }: World): readonly unknown[] {
   if (text.includes("clock_timestamp")) return [{ serverNowMs: nowMs + aheadMs }];
   if (text.includes("relname = 'migrations'")) return [{ yes: true }];
   if (text.includes("max(version)")) return [{ version: 1_000 }];
-  return [];
+  return rowsOf(text);
 }

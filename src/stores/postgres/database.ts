@@ -29,6 +29,8 @@ export interface PostgresDatabase {
    * unknown whether the last statement was executed. Never throws; a failure is a value.
    */
   use<Result>(job: Job<Result>): Promise<Result | StoreFailure>;
+  /** What a promise gives within the time that a call may take, or else the failure TIMEOUT. */
+  inTime<Result>(result: Promise<Result>): Promise<Result | StoreFailure>;
   /** The server's time in milliseconds; this machine's until the first connection. */
   now(): number;
   close(): Promise<void>;
@@ -89,6 +91,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   let opening: { readonly pool: Promise<PostgresPool>; readonly limits: PoolSettings["limits"] } | undefined;
   let migrating: Promise<void> | undefined;
   let offsetMs = 0;
+  let answeredMs = Number.NEGATIVE_INFINITY;
   let backoffUntilMs = Number.NEGATIVE_INFINITY;
   let backoffMs = MIN_BACKOFF_MS;
   let lastFailure: StoreFailure | undefined;
@@ -130,6 +133,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
     const askedMs = clock.now();
     // Longer than the timeout on the server, for a server that does not respond at all.
     const { rows = [] } = await client.query({ text, values, query_timeout: 2 * statementTimeoutMs });
+    answeredMs = performance.now();
     const { serverNowMs } = asObject(rows.at(-1));
     if (typeof serverNowMs === "number") offsetMs = serverNowMs - (askedMs + clock.now()) / 2;
     return rows;
@@ -231,7 +235,8 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
       // Others took all the time: that says nothing about the server.
       if (leave === undefined) return timedOut;
       const given = limit.over.then(() => {
-        backOff(timedOut);
+        // A job that is long, or waits for a lock, says nothing about a server that answers others.
+        if (performance.now() - answeredMs >= timeoutMs / 2) backOff(timedOut);
         return timedOut;
       });
       try {
@@ -240,6 +245,12 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
         leave();
         limit.clear();
       }
+    },
+    async inTime(result) {
+      const limit = startTimeLimit(timeoutMs);
+      const outcome = await Promise.race([result, limit.over.then(() => timedOut)]);
+      limit.clear();
+      return outcome;
     },
     now: () => Math.round(clock.now() + offsetMs),
     async close() {

@@ -33,51 +33,53 @@ export function createPostgresJournal(database: PostgresDatabase, session: strin
 
   /** Writes a batch and returns the number of its first entry. Idempotent, since rows are keyed by writer and number. */
   async function write(batch: readonly Waiting[]): Promise<number | StoreFailure> {
-    if (!isStarted) {
-      const started = await start();
-      if (typeof started !== "number") return started;
-      nextSequence = Math.max(nextSequence, started);
-      isStarted = true;
-    }
-    const first = nextSequence;
-    // Neither number nor writer is used again after a failure, since the rows may have been written all the same: so a
-    // number that a writer lacks was written once and is gone.
-    nextSequence += batch.length;
     const text = `
       insert into ${database.table("journal_entries")} (key, sequence, writer, value)
       select $1, $2::bigint + position - 1, $3::uuid, value
       from unnest($4::text[]) with ordinality as given (value, position)
       on conflict do nothing`;
-    const values = [key, first, writer, batch.map(({ json }) => json)];
-    const done = await database.use((connection) => connection.rows(text, values));
-    if (!("status" in done)) return first;
-    // The log may have been deleted.
-    isStarted = false;
+    let first = isStarted ? nextSequence : undefined;
+    const done = await database.use(async (connection) => {
+      // A second try, after a lost answer, has the numbers of the first.
+      first ??= Math.max(nextSequence, await start(connection));
+      return connection.rows(text, [key, first, writer, batch.map(({ json }) => json)]);
+    });
+    // Neither number nor writer is used again after a failure, since the rows may have been written all the same: so a
+    // number that a writer lacks was written once and is gone.
+    nextSequence = (first ?? nextSequence) + batch.length;
+    // After a failure the log may have been deleted.
+    isStarted = !("status" in done);
+    if (!("status" in done)) return nextSequence - batch.length;
     writer = randomUUID();
     return done;
   }
 
-  async function start(): Promise<number | StoreFailure> {
-    return database.use(async (connection) => {
-      await connection.rows(
-        `insert into ${database.table("journals")} (key, session) values ($1, $2) on conflict do nothing`,
-        [key, storableText(session)],
-      );
-      const text = `select coalesce(max(sequence), 0)::float8 as last from ${database.table("journal_entries")} where key = $1`;
-      const [row] = await connection.rows<{ readonly last: number }>(text, [key]);
-      return (row?.last ?? 0) + 1;
-    });
+  async function start(connection: Connection): Promise<number> {
+    await connection.rows(
+      `insert into ${database.table("journals")} (key, session) values ($1, $2) on conflict do nothing`,
+      [key, storableText(session)],
+    );
+    const text = `select coalesce(max(sequence), 0)::float8 as last from ${database.table("journal_entries")} where key = $1`;
+    const [row] = await connection.rows<{ readonly last: number }>(text, [key]);
+    return (row?.last ?? 0) + 1;
   }
 
   return {
-    append(value) {
+    async append(value) {
       // Serialized before waiting, since the caller may change the value.
       const json = toJson(value);
-      if (typeof json !== "string") return Promise.resolve(json);
-      return new Promise((settle) => {
-        waiting.push({ json, settle });
+      if (typeof json !== "string") return json;
+      let entry: Waiting | undefined;
+      const written = new Promise<JournalAppended | JournalFailure>((settle) => {
+        entry = { json, settle };
+        waiting.push(entry);
         void writeAll();
       });
+      const outcome = await database.inTime(written);
+      // One whose time was over behind the write before it is not written any more.
+      const at = entry === undefined ? -1 : waiting.indexOf(entry);
+      if (at >= 0) waiting.splice(at, 1);
+      return outcome;
     },
 
     async read() {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { StoreFailure } from "../../text/json.ts";
+import { errorWithCode, failureOf, type StoreFailure } from "../../text/json.ts";
 import type { SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { isSha256 } from "../files/clean-spills.ts";
 import { byteChunks, CHUNK_BYTES, createPause } from "../files/file-system.ts";
@@ -156,35 +156,39 @@ export async function cleanPostgresSpills(
   const deleteOldest = DELETE_OLDEST(spills, database.table("spill_claims"));
   const removed = { outputs: 0, bytes: 0 };
 
-  async function size(connection: Connection): Promise<KeptOutputs> {
-    const text = `select count(*)::float8 as outputs, coalesce(sum(bytes), 0)::float8 as bytes from ${spills}`;
-    const [row] = await connection.rows<KeptOutputs>(text, []);
-    return row ?? { outputs: 0, bytes: 0 };
-  }
-
-  // In slices, each a statement of its own, so that rows are not locked for long.
-  return database.use(async (connection) => {
-    const removeOldest = async (ageMs: number, excessBytes: number): Promise<number> => {
-      const rows = await connection.rows<{ readonly bytes: number }>(deleteOldest, [ageMs, excessBytes]);
-      removed.outputs += rows.length;
-      removed.bytes += rows.reduce((sum, row) => sum + row.bytes, 0);
-      return rows.length;
-    };
+  const sizeText = `select count(*)::float8 as outputs, coalesce(sum(bytes), 0)::float8 as bytes from ${spills}`;
+  // In slices, each a call of its own: so rows are not locked for long, and a great many need not go in the time of one.
+  const rowsOf = async <Row>(text: string, values: readonly unknown[]): Promise<readonly Row[]> => {
+    const rows = await database.use((connection) => connection.rows<Row>(text, values));
+    if ("status" in rows) throw errorWithCode(rows.code, rows.reason);
+    return rows;
+  };
+  const removeOldest = async (ageMs: number, excessBytes: number): Promise<number> => {
+    const rows = await rowsOf<{ readonly bytes: number }>(deleteOldest, [ageMs, excessBytes]);
+    removed.outputs += rows.length;
+    removed.bytes += rows.reduce((sum, row) => sum + row.bytes, 0);
+    return rows.length;
+  };
+  const size = async (): Promise<KeptOutputs> =>
+    (await rowsOf<KeptOutputs>(sizeText, []))[0] ?? { outputs: 0, bytes: 0 };
+  try {
     while ((await removeOldest(Math.max(maxAgeMs, minAgeMs), Number.MAX_SAFE_INTEGER)) > 0);
-    let kept = await size(connection);
+    let kept = await size();
     while (kept.bytes > maxBytes) {
       if ((await removeOldest(minAgeMs, kept.bytes - maxBytes)) === 0) break;
-      kept = await size(connection);
+      kept = await size();
     }
-    await connection.rows(DELETE_TOMBSTONES(database.table("records")), [TOMBSTONE_DAYS]);
+    await rowsOf(DELETE_TOMBSTONES(database.table("records")), [TOMBSTONE_DAYS]);
     return {
       status: "cleaned",
       removedOutputs: removed.outputs,
       removedBytes: removed.bytes,
       keptOutputs: kept.outputs,
       keptBytes: kept.bytes,
-    } as const;
-  });
+    };
+  } catch (error) {
+    return failureOf(error);
+  }
 }
 
 /** How much of the unclaimed outputs is kept. */
