@@ -321,7 +321,7 @@ export const MORE_GROUPS: readonly Group[] = [
     about: "Long outputs as files. `cleanSpills` needs `root` and takes the limits.",
     file: "src/stores/files/spill-store.ts",
     interface: "FileSpillStoreOptions",
-    inherits: [{ file: "src/stores/files/spill-store.ts", interface: "SpillLimits" }],
+    inherits: [{ file: "src/stores/files/clean-spills.ts", interface: "SpillLimits" }],
     from: "decision 0005",
     when: "outputs need more room, or less",
     notes: {
