@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { linesOf, next, type Sent, START, size, text } from "../../test/rig/cache-session.ts";
+import { asObject } from "../text/json.ts";
 import { type BreakCause, dearest, explainCost } from "./explain-cost.ts";
 import { readRequests } from "./read-requests.ts";
 import { readPrices } from "./recorded-request.ts";
@@ -126,6 +127,14 @@ describe("a break of the cache", () => {
   ])("of a file without recorded requests, by $name", ({ change, cause, certainty }) => {
     const { breaks } = costOf(linesOf([START, second, { ...third, ...change }], "unrecorded"));
     expect(breaks).toMatchObject([{ cause, certainty }]);
+  });
+
+  it("is a compaction's also where the line that it followed is not in the file", () => {
+    const compacted = { ...third, compacted: true as const, messages: [text("s", 3_000)] };
+    const lines = linesOf([START, second, compacted], "unrecorded").map((line) =>
+      asObject(line).subtype === "compact_boundary" ? { ...asObject(line), logicalParentUuid: "gone" } : line,
+    );
+    expect(costOf(lines).breaks).toMatchObject([{ cause: "compaction", certainty: "recorded" }]);
   });
 
   it("is none where the conversation only grows", () => {

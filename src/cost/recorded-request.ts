@@ -89,8 +89,8 @@ export function createLineage(): Lineage {
       while (at !== undefined && !seen.has(at)) {
         seen.add(at);
         const node = nodes.get(at);
-        // What is not in the file may have been anything.
-        if (node === undefined) return undefined;
+        // What is not in the file may have been anything; half of the compactions of Claude Code name such a line.
+        if (node === undefined) break;
         if (node.change !== undefined) changes.push(node.change);
         if (node.requestId !== undefined && node.requestId !== start?.requestId)
           return { requestId: node.requestId, changes };
@@ -114,10 +114,11 @@ export function createLineage(): Lineage {
 
 interface Lineage {
   add(id: string, node: LineageNode): void;
-  /** The request that a line goes on from and what was changed since; undefined where the file does not say. */
-  before(
-    id: string,
-  ): { readonly requestId: string | undefined; readonly changes: readonly RecordedChange[] } | undefined;
+  /** The request that a line goes on from, unset where the file does not say; and what was changed since. */
+  before(id: string): {
+    readonly requestId: string | undefined;
+    readonly changes: readonly RecordedChange[];
+  };
   /** The first line that a line goes back to. */
   rootOf(id: string): string | undefined;
 }
