@@ -22,8 +22,9 @@ export function explainCost(
   { prices }: { readonly prices?: readonly ModelPrice[] } = {},
 ): SessionCost {
   const previous = previousRequests(requests);
+  const priceFor = createPriceFinder(prices);
   const explained = requests.map((request, index): ExplainedRequest => {
-    const price = priceOf(request.model, prices);
+    const price = priceFor(request.model);
     const byKind = price && priceRequest(request, price);
     // What the agent says holds, unless other prices were given.
     const recorded = prices === undefined ? request.costUSD : undefined;
@@ -36,7 +37,7 @@ export function explainCost(
     const before = previous[index];
     const found = before && findBreak(requests, { index, before });
     if (!found) return [];
-    const price = priceOf(request.model, prices);
+    const price = priceFor(request.model);
     const costUSD = price && priceRewriting(request, found.rewrittenTokens, price);
     return [{ ...found, request: index, ...omitUndefined({ costUSD }) }];
   });
@@ -48,6 +49,16 @@ export function explainCost(
       tokens: breaks.reduce((sum, { rewrittenTokens }) => sum + rewrittenTokens, 0),
       costUSD: breaks.reduce((sum, { costUSD = 0 }) => sum + costUSD, 0),
     },
+  };
+}
+
+/** The price of a model, which is looked up once. */
+function createPriceFinder(prices: readonly ModelPrice[] | undefined): typeof priceOf {
+  const found = new Map<string, ModelPrice | undefined>();
+  return (model) => {
+    const key = model === undefined ? "" : `${model.provider}/${model.id}`;
+    if (!found.has(key)) found.set(key, priceOf(model, prices));
+    return found.get(key);
   };
 }
 

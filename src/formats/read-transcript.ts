@@ -25,6 +25,7 @@ import {
   createLineReader,
   type LineCollector,
   type LineProblem,
+  type OlderMessages,
 } from "./lines/read-json-lines.ts";
 import { salvageRecords } from "./lines/salvage.ts";
 import { aiSdk } from "./wires/ai-sdk/ai-sdk.ts";
@@ -62,6 +63,8 @@ export interface TranscriptFile {
 export interface PastMessages {
   /** How many messages have only the beginnings of their texts. */
   readonly count: number;
+  /** What is known of those before them, which are not in the transcript. */
+  readonly older: OlderMessages;
   /** True where the conversation goes on from what was let go, as after a rewind: then read it again and keep all. */
   readonly isRewound: boolean;
 }
@@ -71,9 +74,9 @@ export interface ReadTranscriptOptions {
   /**
    * `all` keeps every line, so that edits can be written back. `live` lets go of lines that are not part of the
    * conversation as soon as that is known: memory is bounded by the live branch. `window` keeps the lines of the
-   * window: of Claude Code and Codex sessions, what stands before the newest compaction is let go as soon as it is more
-   * than 8 MB, and its messages have only the beginnings of long texts (`cut.method` is `size`). Memory is bounded by the
-   * window.
+   * window: of Claude Code and Codex sessions, what stands before the newest compaction is let go once more than 8 MB
+   * were read. Of its messages the newest 4,000 have only the beginnings of long texts (`cut.method` is `size`), older
+   * ones are only counted. Memory is bounded by the window.
    * @default all
    */
   readonly keep?: Keep;
@@ -120,10 +123,11 @@ export async function readTranscript(
     }
   }
   const file = decoded(collector.detected(), { form: "lines", wire: collector.lines(), problems });
-  const { messages = [], isRewound = false } = collector.past() ?? {};
-  if (messages.length === 0) return file;
+  const past = collector.past();
+  if (past === undefined || past.messages.length === 0) return file;
+  const { messages, older, isRewound } = past;
   const transcript = withUniqueIds([...messages, ...file.transcript]);
-  return { ...file, transcript, past: { count: messages.length, isRewound } };
+  return { ...file, transcript, past: { count: messages.length, older, isRewound } };
 }
 
 const SHAPE: Shape<ReadTranscriptOptions> = { keep: oneOf("all", "live", "window"), onLine: callback };

@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { createRequestRecorder } from "../../cost/read-requests.ts";
 import type { RecordedRequest, RequestRecorder } from "../../cost/recorded-request.ts";
 import { isJsonText } from "../../formats/blocks/block-content.ts";
-import { readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
+import { type PastMessages, readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
 import type { OpenCodeWire } from "../../formats/wires/opencode/decode-messages.ts";
 import { messagesOf } from "../../formats/wires/opencode/opencode.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
@@ -111,11 +111,14 @@ async function toInput(file: TranscriptFile, { name, packing, bytes }: Source): 
           `line ${lineNumber} is ${problem}: ${text}${records === 0 ? "" : `; ${plural(records, "record")} in it could be read`}`,
       ),
       ...(format === "opencode" ? brokenMessages(file.wire as OpenCodeWire) : []),
-      ...(past === undefined
-        ? []
-        : [`of ${plural(past.count, "message")} before the newest compaction only the beginnings are kept`]),
+      ...(past === undefined ? [] : [pastWarning(past)]),
     ],
   };
+}
+
+function pastWarning({ count, older }: PastMessages): string {
+  const rest = older.messages === 0 ? "" : `, of ${older.messages} older ones only their number and size`;
+  return `of ${plural(count, "message")} before the newest compaction only the beginnings are kept${rest}`;
 }
 
 function brokenMessages(wire: OpenCodeWire): readonly string[] {

@@ -89,7 +89,7 @@ async function runInspect(
   const isOverview = view === "overview" && path === undefined && !flags.json && flags.html === undefined;
   const file = isOverview ? (await printOverview(flags.window)).file : await printProfile(path, flags);
   if (flags.html === undefined && !isServed(flags)) return;
-  const { name, title, sessionId, format, transcript, warnings, wire, past } = file;
+  const { name, title, sessionId, format, transcript, warnings, wire } = file;
   const session = createInspectedSession(
     omitUndefined({
       name,
@@ -97,7 +97,6 @@ async function runInspect(
       sessionId,
       format,
       transcript,
-      pastCount: past?.count,
       problems: warnings,
       workingDirectory: workingDirectoryOf(wire),
       windowTokens: flags.window,

@@ -29,8 +29,10 @@ export function profileSession(transcript: Transcript, { top, past }: ProfileOpt
   });
   const { source, outsideTokens, ...size } = measureWindow(transcript);
   return {
-    ...wholeSize(transcript, whole),
-    compactions: transcript.filter((message) => message.summary && message.error === undefined).length,
+    ...wholeSize(transcript, { ...whole, past }),
+    compactions:
+      transcript.filter((message) => message.summary && message.error === undefined).length +
+      (past?.older.compactions ?? 0),
     ...(model && { model: model.id }),
     window: { ...sizeOf(window, size), source, ...(outsideTokens !== undefined && { outsideTokens }) },
     byKind: byKind(items),
@@ -148,11 +150,21 @@ function sizeOf(
 type Estimate = Pick<ContextEstimate, "tokens" | "low" | "high">;
 
 /** With what was not kept of a large file: as many tokens a character as in what was. */
-function wholeSize(transcript: Transcript, { tokens, low, high }: Estimate): Size {
-  const { chars, keptChars, recordedChars } = countChars(transcript);
-  const share = keptChars === 0 ? 1 : recordedChars / keptChars;
+function wholeSize(
+  transcript: Transcript,
+  { tokens, low, high, past }: Estimate & Pick<ProfileOptions, "past">,
+): Size {
+  const { older } = past ?? { older: { messages: 0, toolResults: 0, chars: 0 } };
+  const counted = countChars(transcript);
+  const chars = counted.chars + older.chars;
+  const share = counted.keptChars === 0 ? 1 : (counted.recordedChars + older.chars) / counted.keptChars;
   const scaled = (count: number): number => Math.round(count * share);
-  return sizeOf(transcript, { tokens: scaled(tokens), low: scaled(low), high: scaled(high), chars });
+  const size = sizeOf(transcript, { tokens: scaled(tokens), low: scaled(low), high: scaled(high), chars });
+  return {
+    ...size,
+    messages: size.messages + older.messages,
+    toolResults: size.toolResults + older.toolResults,
+  };
 }
 
 /** The characters of everything that takes room, reasoning included; what was recorded of all texts, and kept of it. */

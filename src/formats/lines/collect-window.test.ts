@@ -11,6 +11,7 @@ import {
 import { lowerToClaudeCode, lowerToCodex } from "../../../test/rig/random-history/lower-to-files.ts";
 import { randomSession } from "../../../test/rig/random-history/random-history.ts";
 import { runs } from "../../../test/rig/runs.ts";
+import { profileSession } from "../../cli/inspect/profile-session.ts";
 import { readRequests } from "../../cost/read-requests.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { charsOf } from "../../transcript/estimate-message.ts";
@@ -19,6 +20,7 @@ import type { Part } from "../../transcript/part.ts";
 import { claudeCode, collectClaudeCodeWindow } from "../files/claude-code/claude-code.ts";
 import { codex, collectCodexWindow } from "../files/codex/codex.ts";
 import { readTranscript } from "../read-transcript.ts";
+import type { WindowLimits } from "./decode-lines.ts";
 
 const FORMATS = [
   { name: "claude-code", lower: lowerToClaudeCode, collect: collectClaudeCodeWindow, format: claudeCode },
@@ -30,7 +32,7 @@ describe.each(FORMATS)("the window of a file of $name, collected", ({ name, lowe
     fc.assert(
       fc.property(randomSession(), fc.integer({ min: 1, max: 40 }), (history, roomChars) => {
         const lines = lower(history);
-        const collector = collect(roomChars);
+        const collector = collect({ roomChars });
         for (const line of lines) collector.take(line, 1);
         const { messages, isRewound } = collector.past?.() ?? { messages: [], isRewound: false };
         if (isRewound) return;
@@ -41,6 +43,26 @@ describe.each(FORMATS)("the window of a file of $name, collected", ({ name, lowe
         expect(sum(read, recordedChars)).toBe(sum(whole, recordedChars));
       }),
       { numRuns: runs(300) },
+    );
+  });
+
+  it("has all older messages in sums, however few are kept", () => {
+    fc.assert(
+      fc.property(randomSession(), fc.integer({ min: 1, max: 12 }), (history, maxMessages) => {
+        const collected = (limits: WindowLimits) => {
+          const collector = collect({ roomChars: 5, ...limits });
+          for (const line of lower(history)) collector.take(line, 1);
+          return collector.past?.();
+        };
+        const [whole, bounded] = [collected({}), collected({ maxMessages })];
+        if (whole === undefined || bounded === undefined || whole.isRewound) return;
+        const gone = whole.messages.slice(0, whole.messages.length - bounded.messages.length);
+        expect(bounded.messages).toEqual(whole.messages.slice(gone.length));
+        expect(gone.length === 0 || bounded.messages.length >= maxMessages).toBe(true);
+        const { messages, toolResults, chars, compactions } = profileSession(gone, { top: 0 });
+        expect(bounded.older).toEqual({ messages, toolResults, chars, compactions });
+      }),
+      { numRuns: runs(100) },
     );
   });
 

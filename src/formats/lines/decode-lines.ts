@@ -1,8 +1,15 @@
 import { findCompletedCompaction } from "../../stages/boundary.ts";
 import { isObject, safeJson } from "../../text/json.ts";
 import { type Cut, copyOf, headCut } from "../../text/truncate.ts";
-import { outcomeText } from "../../transcript/content.ts";
-import { createIdDeduplicator, type Message, type Transcript, withText } from "../../transcript/message.ts";
+import { outcomeText, toolResults } from "../../transcript/content.ts";
+import {
+  createIdDeduplicator,
+  isVisibleToModel,
+  type Message,
+  shownOutcome,
+  type Transcript,
+  withText,
+} from "../../transcript/message.ts";
 import type { CallId, Part } from "../../transcript/part.ts";
 import { createMarkingNamer, createOpenCalls } from "../blocks/message-head.ts";
 import type {
@@ -14,7 +21,7 @@ import type {
   ResultPiece,
 } from "./line-format.ts";
 import { readNote, withPartNote } from "./line-note.ts";
-import type { LineCollector } from "./read-json-lines.ts";
+import type { LineCollector, OlderMessages } from "./read-json-lines.ts";
 
 /** A transcript, and the lines that it was read from. */
 export interface DecodedLines {
@@ -166,14 +173,17 @@ function* eachReading(readings: readonly (readonly LineReading[])[]): Generator<
 
 /**
  * Keeps the lines of the window, so that a file of any size is read in the memory of its window. Of what stands before
- * the newest compaction, messages stay with the beginnings of their texts: parts that were longer have a cut with the
- * method `size`.
+ * the newest compaction, the newest messages stay with the beginnings of their texts: parts that were longer have a cut
+ * with the method `size`. Older ones are only counted.
  */
 export function collectWindow<Wire>(
   format: WindowFormat<Wire>,
-  roomChars: number = ROOM_CHARS,
+  { roomChars = ROOM_CHARS, maxMessages = MAX_MESSAGES }: WindowLimits = {},
 ): LineCollector {
-  const past: Message[] = [];
+  /** Each from the beginning of a window on. */
+  const past: Transcript[] = [];
+  let pastMessages = 0;
+  const older = { messages: 0, toolResults: 0, chars: 0, compactions: 0 };
   const goneIds = new Set<string>();
   let lines: unknown[] = [];
   let chars: number[] = [];
@@ -189,15 +199,24 @@ export function collectWindow<Wire>(
     const isLive = format.liveLines(lines);
     return follows.some((is, index) => is && isLive[index]);
   };
+  // The loops have functions of their own: those are compiled in a moment, and again where lines look otherwise.
+  const noteGone = (line: unknown): void => {
+    const { id } = format.linkOf(line);
+    if (id !== undefined) goneIds.add(id);
+  };
+  const countOldest = (): void => {
+    const oldest = past.shift() ?? [];
+    pastMessages -= oldest.length;
+    for (const message of oldest) countMessage(older, message);
+  };
   const letGo = (): void => {
     isRewound ||= goesBack();
     const { messages, count } = beforeWindow(format, lines);
-    past.push(...messages.map(withSizes));
+    past.push(messages.map(withSizes));
+    pastMessages += messages.length;
+    if (past.length > 1 && pastMessages - (past[0]?.length ?? 0) >= maxMessages) countOldest();
     const gone = lines.slice(0, count);
-    for (const line of gone) {
-      const { id } = format.linkOf(line);
-      if (id !== undefined) goneIds.add(id);
-    }
+    gone.forEach(noteGone);
     const heads = format.headsOf(gone);
     lines = [...heads, ...lines.slice(count)];
     chars = [...heads.map(() => 0), ...chars.slice(count)];
@@ -218,8 +237,35 @@ export function collectWindow<Wire>(
       if (heldChars >= limitChars) letGo();
     },
     lines: () => lines,
-    past: () => ({ messages: past, isRewound: isRewound || goesBack() }),
+    past: () => ({ messages: past.flat(), older, isRewound: isRewound || goesBack() }),
   };
+}
+
+/** How much is kept of a file before anything is let go, and how much of that. */
+export interface WindowLimits {
+  readonly roomChars?: number;
+  /** Of what stands before the window: at least the newest so many are more than counted. */
+  readonly maxMessages?: number;
+}
+
+/** Adds a message that has only the beginnings of its texts to what is known of all older ones. */
+function countMessage(older: { -readonly [Sum in keyof OlderMessages]: number }, message: Message): void {
+  older.toolResults += toolResults([message]).length;
+  if (message.summary && message.error === undefined) older.compactions++;
+  if (!isVisibleToModel(message)) return;
+  if (message.role !== "system") older.messages++;
+  for (const part of message.parts) if (part.agentVisible !== false) older.chars += recordedChars(part);
+}
+
+/** How long the texts of a part were in the file. */
+function recordedChars(part: Part): number {
+  const chars = (text: string, cut: Cut | undefined): number =>
+    cut?.method === "size" ? cut.originalChars : text.length;
+  if (part.type === "reasoning") return chars(part.text, part.cut);
+  if (part.type === "text") return part.ignored ? 0 : chars(part.text, part.cut);
+  if (part.type !== "tool") return 0;
+  const { input = {}, inputCut, cut } = part;
+  return chars(safeJson(input), inputCut) + chars(outcomeText(shownOutcome(part)), cut);
 }
 
 /** What must be known of a format to let go of what stands before a window. */
@@ -240,6 +286,8 @@ export interface WindowFormat<Wire> extends LineFormat<Wire> {
 const ROOM_CHARS = 8 * 1024 * 1024;
 /** The summary of a compaction stands in about so much behind it. */
 const SUMMARY_CHARS = 128 * 1024;
+/** Enough for some dozens of windows on the page. */
+const MAX_MESSAGES = 4_000;
 
 /** The messages before the window, and how many lines stand before its first. */
 function beforeWindow<Wire>(

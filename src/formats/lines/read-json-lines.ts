@@ -165,7 +165,17 @@ export interface LineCollector {
   take(line: unknown, chars: number): void;
   lines(): readonly unknown[];
   /** What it let go before these lines; `isRewound`: the conversation goes on from there all the same. */
-  past?(): { readonly messages: Transcript; readonly isRewound: boolean };
+  past?(): { readonly messages: Transcript; readonly older: OlderMessages; readonly isRewound: boolean };
+}
+
+/** What is known of messages that were let go altogether. */
+export interface OlderMessages {
+  /** Without system prompts. */
+  readonly messages: number;
+  readonly toolResults: number;
+  /** Of texts, reasoning, inputs and results. */
+  readonly chars: number;
+  readonly compactions: number;
 }
 
 /** Keeps every line, or every one that is wanted. */

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRedactor } from "../../stages/redact.ts";
 import { isObject } from "../../text/json.ts";
-import { plural } from "../../text/truncate.ts";
-import { compactionPart, type Transcript } from "../../transcript/message.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import { DATA_BLOCK_ID, type LiveEvent, type SessionHead, TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
 import type { InspectedSession } from "../view/types.ts";
 
@@ -29,13 +28,12 @@ export function createFixedSource({ transcript, ...head }: InspectedSession): Se
 
 /** What the page gets of a session; secrets are redacted unless asked for. */
 export function createInspectedSession(
-  { windowTokens, pastCount = 0, ...read }: ReadSession,
+  { windowTokens, ...read }: ReadSession,
   secrets: SecretsChoice,
 ): InspectedSession {
   const model = modelName(read.transcript);
   const session: InspectedSession = {
     ...read,
-    ...newestOf(read, pastCount),
     ...(model !== undefined && { model }),
     windowTokens: windowTokens ?? DEFAULT_WINDOW_TOKENS,
     windowKnown: windowTokens !== undefined,
@@ -52,27 +50,7 @@ interface ReadSession
   > {
   /** The model's window, where it is known. */
   readonly windowTokens?: number;
-  /** How many messages of a large file, which stand first, have only the beginnings of their texts. */
-  readonly pastCount?: number;
 }
-
-/** Without the oldest messages of a large file, which are left out up to where a window began. */
-function newestOf({ transcript, problems }: ReadSession, pastCount: number): Partial<InspectedSession> {
-  const end = pastCount - MAX_PAST_MESSAGES;
-  if (end <= 0) return {};
-  const window = transcript.slice(end, pastCount).findIndex((message) => compactionPart(message));
-  const start = end + Math.max(0, window);
-  return {
-    transcript: transcript.slice(start),
-    problems: [
-      ...problems,
-      `the oldest ${plural(start, "message")} of the session are not on this page; what they cost is`,
-    ],
-  };
-}
-
-/** The page is made for about 10,000. */
-const MAX_PAST_MESSAGES = 8_000;
 
 export type SecretsChoice = "redacted" | "shown";
 

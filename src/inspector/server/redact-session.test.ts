@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import type { InspectedSession } from "../view/types.ts";
-import { createInspectedSession, redactSession } from "./page-content.ts";
+import { redactSession } from "./page-content.ts";
 
 const KEY = ["gh", "p_", "16C7e42F292c6912E7710c838347Ae178B4a"].join("");
 
@@ -88,34 +88,5 @@ describe("redactSession", () => {
     const two = `${KEY} and ${KEY.toUpperCase().replace("GHP_", "ghp_")}`;
     const { redactedSecrets } = redactSession(session(message({ type: "text", text: two })));
     expect(redactedSecrets).toBe(2);
-  });
-});
-
-describe("a large session on the page", () => {
-  const marker = { type: "compaction", trigger: "auto" } as const;
-  const messages = Array.from(
-    { length: 20_000 },
-    (_, index): Message => ({
-      id: `m${index}`,
-      role: "user",
-      parts: [index % 100 === 50 ? marker : { type: "text", text: `${index}` }],
-    }),
-  );
-  const shown = (pastCount: number) =>
-    createInspectedSession(
-      { name: "s.jsonl", format: "claude-code", transcript: messages, problems: [], pastCount },
-      "shown",
-    );
-
-  it("begins with one of the newest windows before the present one, and says what is left out", () => {
-    const { transcript, problems } = shown(19_500);
-    expect(transcript).toEqual(messages.slice(11_550));
-    expect(problems).toEqual([
-      "the oldest 11550 messages of the session are not on this page; what they cost is",
-    ]);
-  });
-
-  it("is whole where few messages stand before its window", () => {
-    expect(shown(8_000)).toMatchObject({ transcript: messages, problems: [] });
   });
 });

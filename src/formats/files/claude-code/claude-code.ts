@@ -3,7 +3,7 @@ import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
-import { collectWindow } from "../../lines/decode-lines.ts";
+import { collectWindow, type WindowLimits } from "../../lines/decode-lines.ts";
 import {
   type CreateContext,
   dateOf,
@@ -28,7 +28,7 @@ export const claudeCode: Format<ClaudeCodeWire> = /* @__PURE__ */ createLineForm
 );
 
 /** Collects a session in the memory of its window. */
-export function collectClaudeCodeWindow(roomChars?: number): LineCollector {
+export function collectClaudeCodeWindow(limits?: WindowLimits): LineCollector {
   return collectWindow(
     {
       ...lineFormat(),
@@ -41,7 +41,7 @@ export function collectClaudeCodeWindow(roomChars?: number): LineCollector {
         return { id: asString(uuid), parent: asString(parentUuid) };
       },
     },
-    roomChars,
+    limits,
   );
 }
 

@@ -6,7 +6,7 @@ import { COMPACTION_QUESTION, type Part, type ToolPart } from "../../../transcri
 import { writeResultContent } from "../../blocks/block-content.ts";
 import { markerNote, writeCompactions } from "../../lines/compaction-lines.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
-import { collectWindow } from "../../lines/decode-lines.ts";
+import { collectWindow, type WindowLimits } from "../../lines/decode-lines.ts";
 import {
   type CallPiece,
   type CreateContext,
@@ -38,7 +38,7 @@ export type CodexWire = readonly unknown[];
 export const codex: Format<CodexWire> = /* @__PURE__ */ createLineFormat(/* @__PURE__ */ lineFormat());
 
 /** Collects a rollout in the memory of its window. */
-export function collectCodexWindow(roomChars?: number): LineCollector {
+export function collectCodexWindow(limits?: WindowLimits): LineCollector {
   return collectWindow(
     {
       ...lineFormat(),
@@ -52,7 +52,7 @@ export function collectCodexWindow(roomChars?: number): LineCollector {
           (name) => lines.findLast((line) => asObject(line).type === name) ?? [],
         ),
     },
-    roomChars,
+    limits,
   );
 }
 
