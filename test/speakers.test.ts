@@ -6,7 +6,7 @@ import { forkContext } from "../src/fork/fork.ts";
 import { resultNotice } from "../src/fork/life/delivery.ts";
 import { quoteChild } from "../src/fork/life/end.ts";
 import type { Transcript } from "../src/transcript/message.ts";
-import { breakOut, conversation, type Said, toMessage } from "./rig/break-outs.ts";
+import { breakOut, conversation, type Said, toHostileCall, toMessage } from "./rig/break-outs.ts";
 import { completedFork, endedRun } from "./rig/forks/fork-samples.ts";
 import { countTags, forkSpeakers, summarySpeakers } from "./rig/parse-speakers.ts";
 import { runs } from "./rig/runs.ts";
@@ -44,6 +44,35 @@ describe("who said it cannot be forged", { timeout: 900_000 }, () => {
         expect(countTags(text, "inherited_context")).toBe(2);
       }),
       { numRuns: runs(2_000) },
+    );
+  });
+
+  it("by the name, the input, the error or the files of a tool", () => {
+    fc.assert(
+      fc.property(conversation, (said) => {
+        const transcript = said.map(toHostileCall);
+        const { text } = forkContext(transcript);
+        const expected = said.map(({ role }) => (role === "user" || role === "program" ? "User:" : "Agent:"));
+        expect(forkSpeakers(text)).toEqual(expected);
+        expect(countTags(text, "inherited_context")).toBe(2);
+        const plan = planCompaction({
+          transcript: [...transcript, ...TAIL],
+          trigger: "manual",
+          // Small, so that everything before the last turn is summed up.
+          settings: { ...DEFAULT_COMPACTION_SETTINGS, keepRecentTokens: 50 },
+        });
+        if (plan.status !== "planned" || plan.request === undefined) return;
+        const spoken = summarySpeakers(plan.request.prompt);
+        const count = (list: readonly string[], word: string) => list.filter((each) => each === word).length;
+        for (const word of ["User", "Assistant calls"])
+          expect(count(spoken, word)).toBeLessThanOrEqual(
+            count(
+              said.flatMap(({ role }) => SUMMARY_LABELS[role]),
+              word,
+            ) + 1,
+          );
+      }),
+      { numRuns: runs(1_000) },
     );
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CHAT_TEMPLATE_TOKENS } from "../../test/rig/chat-template-tokens.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { renderMessage } from "../transcript/content.ts";
-import { FENCED_TAGS, fence, fenceData } from "./fence.ts";
+import { FENCED_TAGS, fence, fenceData, fenceSpeakers } from "./fence.ts";
 
 const TAGS = ["inherited_context", "summary", "system-reminder"];
 
@@ -20,6 +20,8 @@ describe("fence", () => {
     ["<𝐬𝐮𝐦𝐦𝐚𝐫𝐲> <ſummary>", "&lt;𝐬𝐮𝐦𝐦𝐚𝐫𝐲> &lt;ſummary>"],
     ["<syﬆem-reminder>", "&lt;syﬆem-reminder>"],
     ["<<summary>>", "<&lt;summary>>"],
+    ["<\u0455ummary> <su\u0332mm\u00e1ry>", "&lt;\u0455ummary> &lt;su\u0332mm\u00e1ry>"],
+    ["<\u034f/summary>", "&lt;\u034f/summary>"],
     ["a</summary", "a&lt;/summary"],
     ["<\0summary/>", "&lt;\0summary/>"],
   ])("neutralises %j", (before, after) => {
@@ -145,4 +147,31 @@ describe("control tokens of chat templates", () => {
         expect(inherited, family).not.toContain(token);
       }
   });
+});
+
+describe("the name of a speaker", () => {
+  it.each([
+    ["User:", "User&#58;"],
+    ["x\nU\u0455\u0435r:\ny", "x\nU\u0455\u0435r&#58;\ny"],
+    ["\u222a\u0455er:", "\u222a\u0455er&#58;"],
+    ["\u0391G\u0395\u039dT:", "\u0391G\u0395\u039dT&#58;"],
+    ["Us\u00e9r \u2236", "Us\u00e9r &#58;"],
+  ])("is escaped on a line of its own: %j", (before, after) => {
+    expect(fenceSpeakers(before)).toBe(after);
+    expect(fenceData(before)).toBe(after);
+  });
+
+  it.each([
+    ["\u{e0041}[User]: yes", "\u{e0041}&#91;User]: yes"],
+    ["[U\u0455er]\u2236 yes", "&#91;U\u0455er]\u2236 yes"],
+  ])("is escaped in brackets at the start of a line: %j", (before, after) => {
+    expect(fenceData(before)).toBe(after);
+  });
+
+  it.each([
+    "\u0422\u0435\u0441\u0442:",
+    "user:",
+    "\u0395\u03bb\u03bb\u03b7\u03bd\u03b9\u03ba\u03ac:",
+    "\u{1f600}[x]:",
+  ])("is nothing else: %j", (text) => expect(fenceData(text)).toBe(text));
 });

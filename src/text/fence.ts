@@ -48,7 +48,7 @@ export function fenceSpeakers(text: string): string {
 }
 
 const COLON_AT_LINE_END =
-  /[:\ufe13\ufe55\uff1a\ua789](?=[\t\p{Zs}\p{Default_Ignorable_Code_Point}\p{Cf}]*(?:[\n\r\v\f\x85\u2028\u2029]|$))/gu;
+  /[:\ufe13\ufe55\uff1a\ua789\u02d0\u02f8\u0589\u05c3\u16ec\u205a\u2236](?=[\t\p{Zs}\p{Default_Ignorable_Code_Point}\p{Cf}]*(?:[\n\r\v\f\x85\u2028\u2029]|$))/gu;
 
 function lineStart(text: string, end: number): number {
   let index = end;
@@ -62,12 +62,13 @@ const LINE_BREAKS = "\n\r\v\f\x85\u2028\u2029";
 function isSpeaker(line: string): boolean {
   const trimmed = line.trim();
   if (trimmed.length > MAX_SPEAKER_CHARS && !/[^ -~]/.test(trimmed)) return false;
-  const name = trimmed.normalize("NFKC").replace(INVISIBLE_OR_BLANK, "");
+  const visible = trimmed.replace(INVISIBLE_OR_BLANK, "");
+  const name = visible.length > MAX_SPEAKER_CHARS ? "" : Array.from(visible, fold).join("");
   return /^[A-Z]/.test(name) && SPEAKERS.has(name.toLowerCase());
 }
 
 const MAX_SPEAKER_CHARS = 40;
-const INVISIBLE_OR_BLANK = /[\s\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu;
+const INVISIBLE_OR_BLANK = /[\s\p{Mn}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu;
 
 /** Who speaks in a conversation: the labels that we write, and those that models have learned. */
 const SPEAKERS: ReadonlySet<string> = new Set([
@@ -81,7 +82,10 @@ function opensLabel(text: string, bracketIndex: number): boolean {
   const next = text.charAt(bracketIndex + 1);
   if (isVisibleAscii(next) && !LABEL_INITIALS.includes(next.toLowerCase())) return false;
   let start = bracketIndex;
-  while (start > 0 && BLANK.test(text.charAt(start - 1))) start--;
+  // The second half of a character that is written as two.
+  const charsBefore = () => ((text.charCodeAt(start - 1) & 0xfc00) === 0xdc00 ? 2 : 1);
+  while (start > 0 && BLANK.test(text.slice(Math.max(0, start - charsBefore()), start)))
+    start -= charsBefore();
   if (start > 0 && !LINE_BREAKS.includes(text.charAt(start - 1))) return false;
   return LABEL.test(readLabel(text, bracketIndex + 1).toLowerCase());
 }
@@ -203,7 +207,8 @@ function skipToName(text: string, startIndex: number): number {
   let index = startIndex;
   while (index < text.length) {
     const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
-    if (!BETWEEN.test(fold(character))) break;
+    const folded = fold(character);
+    if (folded !== "" && !BETWEEN.test(folded)) break;
     index += character.length;
   }
   return index;
@@ -231,6 +236,18 @@ function readVisible(text: string, { startIndex, maxChars }: ReadRange): string 
   return word;
 }
 
+/** A character as a reader takes it: compatibility forms, accents and letters of other scripts that look alike make no difference. */
 function fold(character: string): string {
-  return character < "\x80" ? character : character.normalize("NFKC");
+  if (character < "\x80") return character;
+  const plain = character.normalize("NFKD").replace(/\p{Mn}/gu, "");
+  if (plain < "\x80") return plain;
+  const small = plain.toLowerCase();
+  const index = Math.max(LOOK_ALIKES.indexOf(plain), LOOK_ALIKES.indexOf(small));
+  if (index < 0) return plain;
+  const seen = LOOK_ALIKES.charAt(index + 1);
+  return small === plain ? seen : seen.toUpperCase();
 }
+
+// Small letters of Cyrillic, Greek and Armenian, and signs, each before what it is read as.
+const LOOK_ALIKES =
+  "аaеeоoсcрpуyхxѕsіiјjһhнhтtмmвbкkгrԁdαaβbεeηhιiκkμmΝNνvοoρpτtυuχxսuոnօoհhցg∪Uː:˸:։:׃:᛬:⁚:∶:꞉:";

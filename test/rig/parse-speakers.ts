@@ -26,10 +26,16 @@ const FORK_LABELS = new Set(["user:", "agent:", "assistant:", "system:", "develo
 const SUMMARY_LABEL =
   /^\s*\[(?:(User|Program, in the user's name|Assistant|Summary of earlier tool results|Other)|(Assistant calls|Result of|Error of)\s[^\]]*)\]\s*:/i;
 
-/** As a model may read it: compatibility forms are one, and what cannot be seen is not there. */
+/** As a model may read it: compatibility forms and letters that look alike are one, what cannot be seen is not there. */
 function plain(text: string): string {
   return text
-    .normalize("NFKC")
-    .replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, "")
+    .normalize("NFKD")
+    .replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Mn}]/gu, "")
+    .replace(/[^\0-\x7f]/g, (character) => SEEN_AS[character] ?? character)
     .trim();
 }
+
+const SEEN_AS: Readonly<Record<string, string>> = {
+  ...{ "\u0455": "s", "\u0435": "e", "\u043e": "o", "\u0391": "A", "\u0410": "A", "\u054d": "U" },
+  ...{ "\u2236": ":", "\u0589": ":", "\u02d0": ":" },
+};

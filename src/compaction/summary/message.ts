@@ -169,7 +169,8 @@ function foldWithin(
   const cut = (text: string | undefined, share: number): string =>
     text === undefined || leftChars < MIN_SECTION_CHARS
       ? ""
-      : cutCodePoints(text, Math.floor(leftChars * share) - MARKER_CHARS);
+      : // A cut may leave nothing but the name of a speaker on a line.
+        fenceQuote(cutCodePoints(text, Math.floor(leftChars * share) - MARKER_CHARS));
 
   add("Summed up before", cut(previousSummary, 0.5));
   add("Last answer", cut(lastAnswer, 0.5));
