@@ -242,7 +242,8 @@ function fold(character: string): string {
   const plain = character.normalize("NFKD").replace(/\p{Mn}/gu, "");
   if (plain < "\x80") return plain;
   const small = plain.toLowerCase();
-  const index = Math.max(LOOK_ALIKES.indexOf(plain), LOOK_ALIKES.indexOf(small));
+  const own = LOOK_ALIKES.indexOf(plain);
+  const index = own < 0 ? LOOK_ALIKES.indexOf(small) : own;
   if (index < 0) return plain;
   const seen = LOOK_ALIKES.charAt(index + 1);
   return small === plain ? seen : seen.toUpperCase();
