@@ -10,7 +10,6 @@ import {
   type RecordedPrompt,
   type RecordedRequest,
   type RequestPrice,
-  sumUsage,
 } from "./recorded-request.ts";
 
 /**
@@ -140,21 +139,30 @@ export function dearest(breaks: readonly CacheBreak[], count: number): readonly 
 }
 
 function totalsOf(requests: readonly ExplainedRequest[]): CostTotals {
-  const sum = (field: (request: ExplainedRequest) => number): number =>
-    requests.reduce((total, request) => total + field(request), 0);
-  return {
-    requests: requests.length,
-    ...sumUsage(requests.map(({ usage }) => usage)),
-    billedOutputTokens: sum(({ billedOutputTokens }) => billedOutputTokens),
-    costUSD: sum(({ costUSD = 0 }) => costUSD),
-    byKind: {
-      inputUSD: sum(({ byKind }) => byKind?.inputUSD ?? 0),
-      cacheReadUSD: sum(({ byKind }) => byKind?.cacheReadUSD ?? 0),
-      cacheWriteUSD: sum(({ byKind }) => byKind?.cacheWriteUSD ?? 0),
-      outputUSD: sum(({ byKind }) => byKind?.outputUSD ?? 0),
-    },
-    unpriced: requests.filter(({ priced }) => priced === "unknown").length,
+  const usage = {
+    inputTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
   };
+  const byKind = { inputUSD: 0, cacheReadUSD: 0, cacheWriteUSD: 0, outputUSD: 0 };
+  let [billedOutputTokens, costUSD, unpriced] = [0, 0, 0];
+  for (const request of requests) {
+    addUp(usage, request.usage);
+    if (request.byKind !== undefined) addUp(byKind, request.byKind);
+    billedOutputTokens += request.billedOutputTokens;
+    costUSD += request.costUSD ?? 0;
+    if (request.priced === "unknown") unpriced++;
+  }
+  return { requests: requests.length, ...usage, billedOutputTokens, costUSD, byKind, unpriced };
+}
+
+function addUp<Field extends string>(
+  sums: Record<Field, number>,
+  counts: Readonly<Record<NoInfer<Field>, number>>,
+): void {
+  for (const field in sums) sums[field] += counts[field];
 }
 
 const totalUSD = ({ inputUSD, cacheReadUSD, cacheWriteUSD, outputUSD }: RequestPrice): number =>

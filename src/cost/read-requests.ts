@@ -18,7 +18,7 @@ import {
  */
 export function readRequests(session: RecordedSession): readonly RecordedRequest[] {
   const { format, wire, transcript, requests } = session;
-  if (requests !== undefined) return requests;
+  if (requests !== undefined) return requests();
   const recorder = createRequestRecorder(format);
   if (recorder !== undefined) {
     asArray(wire).forEach(recorder.take);
@@ -40,7 +40,7 @@ export interface RecordedSession {
   readonly wire: unknown;
   readonly transcript: Transcript;
   /** Set where they were recorded while the lines were read, of which not all were kept. */
-  readonly requests?: readonly RecordedRequest[];
+  readonly requests?: RequestRecorder["requests"];
 }
 
 /**

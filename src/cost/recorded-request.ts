@@ -58,19 +58,6 @@ export interface RecordedPrompt {
   readonly textOf: (hash: string) => string | undefined;
 }
 
-/** Adds up the fields of several usages. */
-export function sumUsage(usages: readonly Usage[]): Usage {
-  const sum = (field: (usage: Usage) => number): number =>
-    usages.reduce((total, usage) => total + field(usage), 0);
-  return {
-    inputTokens: sum(({ inputTokens }) => inputTokens),
-    outputTokens: sum(({ outputTokens }) => outputTokens),
-    reasoningTokens: sum(({ reasoningTokens }) => reasoningTokens),
-    cacheReadTokens: sum(({ cacheReadTokens }) => cacheReadTokens),
-    cacheWriteTokens: sum(({ cacheWriteTokens }) => cacheWriteTokens),
-  };
-}
-
 /** The whole prompt of a request. */
 export function promptTokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
   return inputTokens + cacheReadTokens + cacheWriteTokens;

@@ -2,7 +2,7 @@ import { constants } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { createRequestRecorder } from "../../cost/read-requests.ts";
-import type { RecordedRequest, RequestRecorder } from "../../cost/recorded-request.ts";
+import type { RequestRecorder } from "../../cost/recorded-request.ts";
 import { isJsonText } from "../../formats/blocks/block-content.ts";
 import { type PastMessages, readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
 import type { OpenCodeWire } from "../../formats/wires/opencode/decode-messages.ts";
@@ -29,7 +29,7 @@ export interface InputFile extends Omit<TranscriptFile, "format">, SessionName {
   readonly name: string;
   readonly packing: Packing;
   /** What the session asked its model, where that was recorded while its lines were read. */
-  readonly requests?: readonly RecordedRequest[];
+  readonly requests?: RequestRecorder["requests"];
   /** What is broken in it but did not stop the reading. */
   readonly warnings: readonly string[];
 }
@@ -70,7 +70,7 @@ async function readWindow(chunks: AsyncIterable<Uint8Array>, source: Source): Pr
   const input = await toInput(file, source);
   return file.form === "document"
     ? input
-    : { ...input, ...names.name(), ...omitUndefined({ requests: recorder?.requests() }) };
+    : { ...input, ...names.name(), ...omitUndefined({ requests: recorder?.requests }) };
 }
 
 /** Most lines come whole in one chunk of this size. */
