@@ -94,7 +94,7 @@ describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) =>
         const shorter = calls(format.decode(write(historyWith(turns.slice(0, -1)))));
         expect(names.slice(0, shorter.length)).toEqual(shorter.map(({ callId }) => callId));
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(200, 30) },
     );
   });
 
@@ -127,7 +127,7 @@ describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) =>
         const left = transcript.filter((_, index) => index !== gone);
         expect(pairs(format.decode(format.apply(wire, [hide], { at })))).toEqual(pairs(left));
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(200, 30) },
     );
   });
 

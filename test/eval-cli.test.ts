@@ -16,8 +16,8 @@ beforeAll(async () => {
   await bundleCli(cli);
   writeFileSync(join(folder, "program/package.json"), '{"version":"0.0.0","type":"module"}');
   mkdirSync(join(sessions, "deep"), { recursive: true });
-  for (let index = 0; index < 6; index++) {
-    const session = exportOf(workingSession({ steps: 30 + index, editsBackSteps: 2 + 5 * index }));
+  for (let index = 0; index < 4; index++) {
+    const session = exportOf(workingSession({ steps: 30 + index, editsBackSteps: 2 + 8 * index }));
     const json = JSON.stringify(session);
     if (index % 2 === 0) writeFileSync(join(sessions, `s${index}.json`), json);
     else writeFileSync(join(sessions, "deep", `s${index}.json.gz`), gzipSync(json));
@@ -48,7 +48,7 @@ describe("carryover eval", () => {
     );
     expect(status).toBe(0);
     const report = JSON.parse(stdout);
-    expect(report.sessions).toMatchObject({ total: 6, byFormat: { opencode: 6 } });
+    expect(report.sessions).toMatchObject({ total: 4, byFormat: { opencode: 4 } });
     for (const name of ["last-N", "uniform-1500", "mask-10", "prune-protect", "hybrid-50", "fixed"])
       expect(report.policies[name]["50000"]).toMatchObject({
         usable: expect.any(Number),
@@ -57,7 +57,7 @@ describe("carryover eval", () => {
         context: expect.any(Number),
       });
     expect(report.cost[0]).toMatchObject({ policy: "append-only", cost: 1 });
-    expect(stderr).toContain("7 of 7 files");
+    expect(stderr).toContain("5 of 5 files");
     expect(stderr).toMatch(/skipped .*package\.json: /);
   });
 
@@ -69,12 +69,12 @@ describe("carryover eval", () => {
     expect(together.stdout).toBe(alone.stdout);
     expect(again.stdout).toBe(alone.stdout);
     expect(together.stderr).not.toContain("known from before");
-    expect(again.stderr).toContain("6 known from before");
+    expect(again.stderr).toContain("4 known from before");
   });
 
   it("keeps figures in the cache, nothing of what the sessions say", () => {
     const kept = readdirSync(cache);
-    expect(kept).toHaveLength(6);
+    expect(kept).toHaveLength(4);
     for (const name of kept)
       expect(readFileSync(join(cache, name), "utf8")).not.toMatch(/valueOf_|parts\/part/);
   });
@@ -96,7 +96,7 @@ describe("carryover eval", () => {
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      if (/[2-5] of 7/.test(text)) child.kill("SIGINT");
+      if (/[2-3] of 5/.test(text)) child.kill("SIGINT");
     });
     await ended;
     const whole = readdirSync(ownCache).filter((name) => name.endsWith(".json"));
@@ -105,7 +105,7 @@ describe("carryover eval", () => {
       expect(() => JSON.parse(readFileSync(join(ownCache, name), "utf8"))).not.toThrow();
     const { status, stderr } = carryover(...args.slice(2));
     expect(status).toBe(0);
-    expect(stderr).toMatch(/7 of 7 files, [1-6] known from before/);
+    expect(stderr).toMatch(/5 of 5 files, [1-4] known from before/);
   });
 
   it("measures a policy of one's own", () => {
