@@ -6,6 +6,7 @@ import {
   CAUSE_NAMES,
   causesByCost,
   costRows,
+  dearest,
   describeBreak,
   formatUSD,
   priceSources,
@@ -13,7 +14,6 @@ import {
 } from "../cost/describe-cost.ts";
 import {
   type CacheBreak,
-  dearest,
   type ExplainedRequest,
   explainCost,
   type SessionCost,

@@ -66,6 +66,12 @@ export function describeBreak(found: CacheBreak): string {
   return `${CAUSE_NAMES[cause]}${likely}${more}${others}${cause === "unknown" ? kept : ""}`;
 }
 
+/** The breaks that cost most, the dearest first. */
+export function dearest(breaks: readonly CacheBreak[], count: number): readonly CacheBreak[] {
+  const weight = ({ costUSD, rewrittenTokens }: CacheBreak): number => costUSD ?? rewrittenTokens / 1e9;
+  return breaks.toSorted((one, other) => weight(other) - weight(one)).slice(0, count);
+}
+
 /** Breaks by cause, the dearest cause first. */
 export function causesByCost(breaks: readonly CacheBreak[]): readonly CauseSum[] {
   const sums = new Map<BreakCause, CauseSum>();

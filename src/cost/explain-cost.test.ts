@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { linesOf, next, type Sent, START, size, text } from "../../test/rig/cache-session.ts";
 import { asObject } from "../text/json.ts";
-import { type BreakCause, dearest, explainCost } from "./explain-cost.ts";
+import { dearest } from "./describe-cost.ts";
+import { type BreakCause, explainCost } from "./explain-cost.ts";
 import { readRequests } from "./read-requests.ts";
 import { readPrices } from "./recorded-request.ts";
 

@@ -2,8 +2,8 @@ import { CACHE_PROFILES, type CacheProfile, cacheProfileFor } from "../stages/ca
 import { asObject, asString, omitUndefined, safeJson } from "../text/json.ts";
 import type { Usage } from "../transcript/message.ts";
 import {
+  createPriceFinder,
   type ModelPrice,
-  priceOf,
   priceRequest,
   priceRewriting,
   promptTokensOf,
@@ -48,16 +48,6 @@ export function explainCost(
       tokens: breaks.reduce((sum, { rewrittenTokens }) => sum + rewrittenTokens, 0),
       costUSD: breaks.reduce((sum, { costUSD = 0 }) => sum + costUSD, 0),
     },
-  };
-}
-
-/** The price of a model, which is looked up once. */
-function createPriceFinder(prices: readonly ModelPrice[] | undefined): typeof priceOf {
-  const found = new Map<string, ModelPrice | undefined>();
-  return (model) => {
-    const key = model === undefined ? "" : `${model.provider}/${model.id}`;
-    if (!found.has(key)) found.set(key, priceOf(model, prices));
-    return found.get(key);
   };
 }
 
@@ -131,12 +121,6 @@ export type BreakCause =
   | "pause"
   | "provider"
   | "unknown";
-
-/** The breaks that cost most, the dearest first. */
-export function dearest(breaks: readonly CacheBreak[], count: number): readonly CacheBreak[] {
-  const weight = ({ costUSD, rewrittenTokens }: CacheBreak): number => costUSD ?? rewrittenTokens / 1e9;
-  return breaks.toSorted((one, other) => weight(other) - weight(one)).slice(0, count);
-}
 
 function totalsOf(requests: readonly ExplainedRequest[]): CostTotals {
   const usage = {

@@ -306,3 +306,13 @@ function isPattern(value: unknown): boolean {
     return false;
   }
 }
+
+/** The price of a model, which is looked up once. */
+export function createPriceFinder(prices: readonly ModelPrice[] | undefined): typeof priceOf {
+  const found = new Map<string, ModelPrice | undefined>();
+  return (model) => {
+    const key = model === undefined ? "" : `${model.provider}/${model.id}`;
+    if (!found.has(key)) found.set(key, priceOf(model, prices));
+    return found.get(key);
+  };
+}

@@ -1,6 +1,13 @@
 import { basename } from "node:path";
-import { costRows, describeBreak, formatUSD, priceSources, rewritingLine } from "../../cost/describe-cost.ts";
-import { dearest, explainCost, type SessionCost } from "../../cost/explain-cost.ts";
+import {
+  costRows,
+  dearest,
+  describeBreak,
+  formatUSD,
+  priceSources,
+  rewritingLine,
+} from "../../cost/describe-cost.ts";
+import { explainCost, type SessionCost } from "../../cost/explain-cost.ts";
 import { readRequests } from "../../cost/read-requests.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { editsInForce, type PluginEntry, pluginJournal } from "../../plugin/stores/journal.ts";

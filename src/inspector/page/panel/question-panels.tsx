@@ -4,12 +4,13 @@ import {
   CAUSE_NAMES,
   causesByCost,
   costRows,
+  dearest,
   describeBreak,
   formatUSD,
   priceSources,
   rewritingLine,
 } from "../../../cost/describe-cost.ts";
-import { dearest, type SessionCost } from "../../../cost/explain-cost.ts";
+import type { SessionCost } from "../../../cost/explain-cost.ts";
 import type { Usage } from "../../../transcript/message.ts";
 import type { InspectedSession, LostContent } from "../../view/types.ts";
 import type { AskedSession } from "../engine/engine.ts";
