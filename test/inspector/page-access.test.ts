@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInspection } from "../../src/inspector/view/inspection.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
+import { KINDS } from "../../src/inspector/view/window-over-time.ts";
 import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";
 import { seriousFindings } from "./support/serious-findings.ts";
 import { exampleSession } from "./support/sessions.ts";
@@ -179,6 +180,20 @@ describe.skipIf(chromiumPath === undefined)("the page on paper and on a phone", 
     await page.context().close();
   });
 
+  it("gives each kind a texture of its own, but for outputs and what the user typed, the darkest", async () => {
+    const { page } = await rig.open(session);
+    const textures = await page.evaluate(`Object.fromEntries(${JSON.stringify(KINDS)}.map((kind) => {
+      const swatch = document.body.appendChild(document.createElement("i"));
+      swatch.className = "kind kind-" + kind.replace(" ", "-");
+      return [kind, getComputedStyle(swatch).getPropertyValue("--texture").trim()];
+    }))`);
+    const { user, "tool output": output, ...others } = textures as Record<string, string>;
+    expect({ user, output }).toEqual({ user: "none", output: "none" });
+    expect(Object.values(others)).not.toContain("none");
+    expect(new Set(Object.values(others)).size).toBe(KINDS.length - 2);
+    await page.context().close();
+  });
+
   it("opens a text over the list on a phone, where it can be read, and closes it", async () => {
     const { page } = await rig.open(session, { viewport: { width: 390, height: 844 } });
     await page.locator(".band.item").nth(2).click();
@@ -192,6 +207,8 @@ describe.skipIf(chromiumPath === undefined)("the page on paper and on a phone", 
       await page.waitForTimeout(300);
       const overhang = await page.locator("html").evaluate((html) => html.scrollWidth - html.clientWidth);
       expect(overhang, tab).toBeLessThanOrEqual(0);
+      const cut = await page.locator("#panel-body").evaluate((body) => body.scrollWidth - body.clientWidth);
+      expect(cut, tab).toBeLessThanOrEqual(0);
     }
     await page.context().close();
   });

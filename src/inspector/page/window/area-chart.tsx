@@ -346,19 +346,28 @@ function patternOf(
 
 const TILE_PX = 8;
 
+/** All but the two that no light can mix up: what the user typed, which is the darkest, and outputs. */
 const TEXTURES: Readonly<Partial<Record<keyof KindTokens, (brush: CanvasRenderingContext2D) => void>>> = {
+  system: (brush) => brush.fillRect(3, 0, 1, TILE_PX),
   summary: (brush) => brush.fillRect(0, 3, TILE_PX, 1),
+  agent: (brush) => drawDiagonals(brush, [-1, TILE_PX + 1]),
   reasoning: (brush) => brush.fillRect(2, 2, 2, 2),
-  "tool input": (brush) => {
-    brush.beginPath();
-    for (const shift of [-TILE_PX, 0, TILE_PX]) {
-      brush.moveTo(shift - 1, TILE_PX + 1);
-      brush.lineTo(shift + TILE_PX + 1, -1);
-    }
-    brush.stroke();
-  },
+  "tool input": (brush) => drawDiagonals(brush, [TILE_PX + 1, -1]),
   other: (brush) => {
     brush.fillRect(0, 0, 1, TILE_PX);
     brush.fillRect(0, 0, TILE_PX, 1);
   },
 };
+
+/** Lines from one side of a tile to the other, between two heights. */
+function drawDiagonals(
+  brush: CanvasRenderingContext2D,
+  [left, right]: readonly [leftPx: number, rightPx: number],
+): void {
+  brush.beginPath();
+  for (const shift of [-TILE_PX, 0, TILE_PX]) {
+    brush.moveTo(shift - 1, left);
+    brush.lineTo(shift + TILE_PX + 1, right);
+  }
+  brush.stroke();
+}
