@@ -14,7 +14,12 @@ export const NEEDS_A_PROGRAM: readonly string[] = [
 ];
 
 /** These files share a process, since loading the same modules for each takes longer than many tests. They clean up behind themselves. */
-const SHARE_A_PROCESS: readonly string[] = ["src/**/*.test.ts", "test/{ai-sdk,langchain}/**/*.test.ts"];
+const SHARE_A_PROCESS: readonly string[] = [
+  "src/**/*.test.ts",
+  "test/{ai-sdk,langchain}/**/*.test.ts",
+  // Those that are left out start programs of ours.
+  "test/!(cli-*|eval-*|examples|packed-files|supply-chain).test.ts",
+];
 
 /** A hook of its ends the process, which only a process of its own survives. */
 const NEEDS_A_PROCESS = "src/compaction/compact-hook-faults.test.ts";
@@ -46,7 +51,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "world",
           include: [NEEDS_A_PROCESS, "test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...NEEDS_A_PROGRAM, "test/{ai-sdk,langchain}/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...NEEDS_A_PROGRAM, ...SHARE_A_PROCESS.slice(1)],
         },
       },
     ],
