@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkRequest, type RequestHead } from "./request-guard.ts";
+import { checkRequest, createAccess, type RequestHead } from "./request-guard.ts";
 
 const PORT = 41_234;
 const OWN_HOSTS = [`127.0.0.1:${PORT}`, `localhost:${PORT}`, `[::1]:${PORT}`];
@@ -91,5 +91,22 @@ describe("checkRequest", () => {
   it("leaves the port out of a host only where a browser does", () => {
     expect(checkRequest(head(["host", "localhost"]), 80)).toBeUndefined();
     expect(checkRequest(head(["host", "localhost"]), PORT)?.status).toBe(403);
+  });
+});
+
+describe("a token", () => {
+  it("has 256 bits, is swapped once, and lets nobody in before", () => {
+    const access = createAccess();
+    const invitation = access.invite();
+    expect(Buffer.from(invitation, "base64url")).toHaveLength(32);
+    expect(access.allows(`Bearer ${invitation}`)).toBe(false);
+    const token = access.exchange(invitation) ?? "";
+    expect(Buffer.from(token, "base64url")).toHaveLength(32);
+    expect(access.exchange(invitation)).toBeUndefined();
+    expect([
+      access.allows(`Bearer ${token}`),
+      access.allows(`Bearer ${token}x`),
+      access.allows(undefined),
+    ]).toEqual([true, false, false]);
   });
 });
