@@ -1,8 +1,8 @@
-import { lstat, mkdtemp, rm, statfs, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, readFile, rm, statfs, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { databaseControlStore, PLUGIN_SCOPE, runningPlugins } from "../../plugin/stores/control-store.ts";
-import { configHome, type PluginFolders } from "../../plugin/stores/folders.ts";
+import { configHome, LOG_FILE, type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
 import { listPluginJournals, readPluginJournal } from "../../plugin/stores/journal.ts";
 import { readForks } from "../../plugin/stores/plugin-stores.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
@@ -183,3 +183,22 @@ async function checkDatabaseRecords(stores: PostgresStores): Promise<Finding[]> 
 }
 
 const MAX_NAME_CHARS = 160;
+
+/** What went wrong last, if it was lately. */
+export async function checkLog(env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
+  const file = join(pluginFolders({ store: undefined, env }).root, LOG_FILE);
+  const lines = (await readFile(file, "utf8").catch(() => "")).split("\n");
+  const last = lines.findLast((line) => / (?:error|warn) /.test(line));
+  const atMs = Date.parse(last?.slice(0, 24) ?? "");
+  if (last === undefined || !(Date.now() - atMs < LATELY_MS)) return [];
+  return [
+    {
+      check: "log",
+      level: "note",
+      what: `the log says: ${terminalText(last, 240)}`,
+      advice: `More of it stands in ${file}.`,
+    },
+  ];
+}
+
+const LATELY_MS = 7 * 86_400_000;

@@ -4,16 +4,22 @@ import { join, resolve } from "node:path";
 import { parse } from "jsonc-parser";
 import { readHookOptions } from "../../hosts/hooks/hook-session.ts";
 import { VERSION } from "../../plugin/control.ts";
-import { LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
+import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../text/json.ts";
 import { errorMessage } from "../../text/truncate.ts";
 import { configFolder, settingsFault, unstartedIn } from "../install/claude-code.ts";
 import { listHooks } from "../install/codex.ts";
-import { folderFor, usersOf } from "../install/plugin-folder.ts";
-import { execute, findProgram, type HookProgram, PLUGIN } from "../install/run-program.ts";
+import {
+  execute,
+  findProgram,
+  folderFor,
+  type HookProgram,
+  PLUGIN,
+  usersOf,
+} from "../install/run-program.ts";
 import { terminalText } from "../terminal/output.ts";
-import { checkDatabase, checkStore } from "./check-store.ts";
+import { checkDatabase, checkLog, checkStore } from "./check-store.ts";
 import type { Finding } from "./finding.ts";
 
 /**
@@ -376,22 +382,3 @@ interface Trial {
   readonly said: string;
   readonly agent: HookProgram;
 }
-
-/** What went wrong last, if it was lately. */
-async function checkLog(env: Environment): Promise<readonly Finding[]> {
-  const file = join(pluginFolders({ store: undefined, env }).root, LOG_FILE);
-  const lines = (await readFile(file, "utf8").catch(() => "")).split("\n");
-  const last = lines.findLast((line) => / (?:error|warn) /.test(line));
-  const atMs = Date.parse(last?.slice(0, 24) ?? "");
-  if (last === undefined || !(Date.now() - atMs < LATELY_MS)) return [];
-  return [
-    {
-      check: "log",
-      level: "note",
-      what: `the log says: ${terminalText(last, 240)}`,
-      advice: `More of it stands in ${file}.`,
-    },
-  ];
-}
-
-const LATELY_MS = 7 * 86_400_000;

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { agentHome } from "../../hosts/host-files.ts";
 import { asObject, deepEqual, isObject, jsonOrText } from "../../text/json.ts";
-import { rewriteSettings } from "./plugin-folder.ts";
-import type { HookProgram, InstallPlace } from "./run-program.ts";
+import { type HookProgram, type InstallPlace, rewriteSettings } from "./run-program.ts";
 
 /** Claude Code: a marketplace of one folder, which it runs in place. */
 export const CLAUDE_CODE: HookProgram = {

@@ -5,8 +5,7 @@ import { createInterface } from "node:readline";
 import { agentHome } from "../../hosts/host-files.ts";
 import { asArray, asObject, asString } from "../../text/json.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
-import { rewriteSettings } from "./plugin-folder.ts";
-import { type HookProgram, type InstallPlace, PLUGIN } from "./run-program.ts";
+import { type HookProgram, type InstallPlace, PLUGIN, rewriteSettings } from "./run-program.ts";
 
 /** Codex: a marketplace of one folder, which it copies; hooks run only once they are trusted. */
 export const CODEX: HookProgram = {

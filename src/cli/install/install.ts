@@ -6,14 +6,18 @@ import { CLAUDE_CODE } from "./claude-code.ts";
 import { CODEX } from "./codex.ts";
 import {
   copyFolder,
+  findProgram,
   folderFor,
+  type HookProgram,
+  type InstallPlace,
   noteUser,
+  PLUGIN,
   packagedFolder,
   removeFolder,
   removeMade,
+  runProgram,
   usersOf,
-} from "./plugin-folder.ts";
-import { findProgram, type HookProgram, type InstallPlace, PLUGIN, runProgram } from "./run-program.ts";
+} from "./run-program.ts";
 
 /** `carryover install`: puts the plugin into an agent that runs hooks, by that agent's own commands. */
 export function installCommand(): Command {
