@@ -15,7 +15,8 @@ let cli = "";
 const carryover = createCliRunner(() => cli);
 
 // A title of the window, a cleared screen, a colour, a C1 introducer, a line written over, a text turned around.
-const HOSTILE = "\u001b]0;owned\u0007\u001b[2J\u001b[31mred\u009b31m\rover\u202eturned\u200e\u061c\u2028\u0000\u0085";
+const HOSTILE =
+  "\u001b]0;owned\u0007\u001b[2J\u001b[31mred\u009b31m\rover\u202eturned\u200e\u061c\u2028\u0000\u0085";
 const FORMATS = ["opencode", "claude-code", "codex"];
 
 /** The value with hostile characters in every text that a format does not give a meaning to. */
@@ -71,8 +72,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The characters of a text that a terminal obeys or that turn its order around. */
 function commandsIn(text: string): readonly string[] {
-  return Array.from(text.matchAll(/.{0,60}[^\n\t\P{Cc}]|.{0,60}[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu), ([found]) =>
-    JSON.stringify(found),
+  return Array.from(
+    text.matchAll(/.{0,60}[^\n\t\P{Cc}]|.{0,60}[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu),
+    ([found]) => JSON.stringify(found),
   );
 }
 

@@ -28,7 +28,8 @@ export function escapeCommands(text: string, keepsOwnStyles: boolean): string {
   });
 }
 
-const COMMAND = /\x1b\[(?:1|2|22|31|39)m|\r\n|[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const COMMAND =
+  /\x1b\[(?:1|2|22|31|39)m|\r\n|[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 const PLAIN = /[ -~]/;
 
 /** Untrusted text made safe for the terminal: one line without escape sequences and secrets, cut at its end. */
