@@ -30,6 +30,8 @@ export interface DecodedLines {
   readonly readings: readonly (readonly LineReading[])[];
   /** Where each piece of the lines went: who only reads does not ask. Ask once, since it is found out each time. */
   readonly places: () => LinePlaces;
+  /** The index of the newest message that a line gives something to; -1 where it gives nothing. */
+  readonly newestMessageOf: (line: number) => number;
 }
 
 /** Where each piece of some lines went. */
@@ -100,6 +102,15 @@ export function decodeLines<Wire>(format: LineFormat<Wire>, lines: readonly unkn
         ofLine.map(({ pieces }) => pieces.map((piece) => placeOf.get(piece) ?? NOWHERE)),
       ),
     }),
+    newestMessageOf(line) {
+      let newest = -1;
+      for (const reading of readings[line] ?? []) {
+        if (!isResultsOnly(reading, callOf))
+          newest = Math.max(newest, draftByKey.get(reading.key)?.index ?? -1);
+        for (const piece of reading.pieces) newest = Math.max(newest, placeOf.get(piece)?.messageIndex ?? -1);
+      }
+      return newest;
+    },
   };
 }
 
@@ -295,17 +306,12 @@ function beforeWindow<Wire>(
   lines: readonly unknown[],
 ): { readonly messages: Transcript; readonly count: number } {
   const opened = format.open(lines as Wire);
-  const { transcript, places } = decodeLines(format, opened);
+  const { transcript, newestMessageOf } = decodeLines(format, opened);
   const compaction = findCompletedCompaction(transcript);
   if (compaction === undefined) return { messages: [], count: 0 };
-  const { messageIndexes, origins } = places();
   const { markerIndex, tailStartIndex } = compaction;
   const first = tailStartIndex === -1 ? markerIndex : tailStartIndex;
-  const end = opened.findIndex(
-    (_, line) =>
-      messageIndexes[line]?.some((message) => message >= first) ||
-      origins[line]?.some((pieces) => pieces.some(({ messageIndex }) => messageIndex >= first)),
-  );
+  const end = opened.findIndex((_, line) => newestMessageOf(line) >= first);
   let openedLines = 0;
   const count = lines.findIndex((line) => {
     openedLines += opened.length === lines.length ? 1 : format.open([line] as Wire).length;
