@@ -153,3 +153,33 @@ describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) =>
     );
   });
 });
+
+/** Where a result may stand apart from its call; in Claude Code's tree a second one begins another branch. */
+const APART = FORMATS.filter(({ name }) => !/^opencode|^gemini-cli$|^claude-code$/.test(name));
+
+describe.each(APART)("results in $name that come before their calls, or without one", ({ format, write }) => {
+  it("are sent, or are recalled by the handle of an edit", async () => {
+    await fc.assert(
+      fc.asyncProperty(sharedIds, fc.nat(9), fc.nat(9), async (turns, early, alone) => {
+        const history = historyWith(turns);
+        const steps = [...history.steps];
+        const at = steps.flatMap(({ type }, index) => (type === "results" ? [index] : []));
+        const swapped = at[early % at.length] ?? 0;
+        steps.splice(swapped - 1, 2, ...steps.slice(swapped - 1, swapped + 1).toReversed());
+        const result = { tool: "bash", text: "result alone.", isError: false, image: undefined };
+        const callId = turns.flat()[alone % turns.flat().length] ?? "";
+        steps.splice(at[alone % at.length] ?? 1, 0, { type: "results", results: [{ ...result, callId }] });
+        const wire = write({ ...history, steps });
+        const session = createSession({ clock: createFakeClock() });
+        session.observe(format.decode(wire));
+        const sent = JSON.stringify(session.projection());
+        const handles = session.edits().flatMap((edit) => edit.omitted?.handle ?? []);
+        const recalled = await Promise.all(handles.map((handle) => session.recall(handle)));
+        const texts = recalled.map((each) => (each.status === "found" ? each.text : ""));
+        for (const text of ["result alone.", ...turns.flat().map((_, index) => `result ${index + 1}.`)])
+          expect(sent.includes(text) || texts.some((each) => each.includes(text)), text).toBe(true);
+      }),
+      { numRuns: runs(100, 20) },
+    );
+  });
+});
