@@ -68,7 +68,7 @@ async function benchCalls(stores: PostgresStores, insert: Insert): Promise<void>
 async function casesOf(stores: PostgresStores): Promise<readonly Case[]> {
   const put = (bytes: number, spills = stores.spills) => succeed(spills.put(randomBytes(bytes)));
   const content = randomBytes(20_000);
-  const known = await succeed(stores.spills.put(content));
+  const known = await succeed(stores.spills.put(randomBytes(10_000).toString("hex")));
   const journals = Array.from({ length: CONNECTIONS }, (_, worker) => stores.journal(`journal ${worker}`));
   const entry = { type: "request", text: "x".repeat(400) };
   const leases = await Promise.all(
@@ -134,10 +134,14 @@ function lease(): unknown {
 
 /** Calls that wait for no disk, beside the least that a server can be asked for. */
 async function benchLooks(stores: PostgresStores, pool: pg.Pool): Promise<void> {
-  const known = await succeed(stores.spills.put(randomBytes(20_000)));
+  // Text, as outputs are: decoding bytes that are none takes longer than reading them.
+  const known = await succeed(stores.spills.put(randomBytes(10_000).toString("hex")));
   const handle = "handle" in known ? known.handle : "";
   const select = "select content from carryover.spills where sha256 = $1";
-  const journal = stores.follow("journal 0");
+  const written = stores.journal("followed");
+  for (let wave = 0; wave < 20; wave += 1)
+    await Promise.all(Array.from({ length: 50 }, (_, number) => succeed(written.append({ wave, number }))));
+  const journal = stores.follow("followed");
   await journal.look();
   const cases = [
     {
@@ -151,7 +155,7 @@ async function benchLooks(stores: PostgresStores, pool: pg.Pool): Promise<void> 
       baseline: () => pool.query("select 1"),
     },
     {
-      name: "a look of inspect --live without news / select 1",
+      name: "a look of inspect --live without news at 1,000 entries / select 1",
       call: () => journal.look(),
       baseline: () => pool.query("select 1"),
     },

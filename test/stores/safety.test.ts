@@ -32,6 +32,17 @@ function everythingBelow(folder: string): readonly string[] {
   });
 }
 
+/** Writes to a store of each kind, with default options. */
+async function writeEach(root: string): Promise<readonly unknown[]> {
+  const records = createFileRecordStore({ root: join(root, "records") });
+  const found = await records.get("a");
+  return [
+    await records.put({ id: "a", value: 1, expected: found.status === "found" ? found.version : "missing" }),
+    await createFileJournal({ root: join(root, "journal"), session: "s" }).append("x".repeat(1_100_000)),
+    await createFileSpillStore({ root: join(root, "spill") }).put("x"),
+  ];
+}
+
 describe("a link", () => {
   it("in the place of the folder is refused by every store", async () => {
     const folder = temporaryFolder();
@@ -149,23 +160,37 @@ describe("files and folders", () => {
     expect(lstatSync(join(root, "open")).mode & 0o777).toBe(0o700);
   });
 
-  it("are refused where others write, and the folder keeps its rights", async () => {
+  it("are closed to others where they were restored open", async () => {
+    const root = join(temporaryFolder(), "restored");
+    await writeEach(root);
+    for (const path of [root, ...everythingBelow(root)]) chmodSync(path, 0o755);
+    for (const outcome of await writeEach(root)) expect(outcome).not.toMatchObject({ status: "failed" });
+    for (const name of ["records", "journal", "spill"])
+      expect(lstatSync(join(root, name)).mode & 0o777).toBe(0o700);
+  });
+
+  it.each([
+    { name: "a temporary folder", mode: 0o1777, holds: [] },
+    { name: "a folder that a group writes to", mode: 0o775, holds: ["of-others.txt"] },
+    { name: "a folder of a web site", mode: 0o755, holds: ["index.html"] },
+    { name: "a project", mode: 0o755, holds: ["package.json", "src"] },
+  ])("are refused in $name, which keeps its rights, with what to do", async ({ mode, holds }) => {
     const root = temporaryFolder();
-    for (const [name, mode, isEmpty] of [
-      ["temporary", 0o1777, true],
-      ["shared", 0o775, false],
-    ] as const) {
-      const folder = join(root, name);
+    const stores = ["records", "journal", "spill"].map((name) => join(root, name));
+    for (const folder of stores) {
       mkdirSync(folder);
-      if (!isEmpty) writeFileSync(join(folder, "of-others.txt"), "x");
+      for (const file of holds) writeFileSync(join(folder, file), "x");
       chmodSync(folder, mode);
-      const outcome = await createFileSpillStore({ root: folder }).put("x");
+    }
+    for (const outcome of await writeEach(root))
       expect(outcome).toMatchObject({
         status: "failed",
         code: "UNSAFE_FOLDER",
-        reason: expect.stringContaining("chmod 700"),
+        reason: expect.stringContaining("name one for this store alone, or close it with chmod 700"),
       });
+    for (const folder of stores) {
       expect(lstatSync(folder).mode & 0o7777).toBe(mode);
+      expect(readdirSync(folder)).toEqual(holds);
     }
   });
 

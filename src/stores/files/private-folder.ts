@@ -48,13 +48,19 @@ function unsafe(path: string, reason: string): StoreFailure {
   return { status: "failed", code: "UNSAFE_FOLDER", reason: `${path} ${reason}` };
 }
 
-// Others may use it: taking it from them would break what they do there.
+/** True for a folder that others may use: closing it would break what they do there. */
 function isShared(fs: FileSystem, path: string, mode: number): boolean {
-  return (mode & STICKY) !== 0 || ((mode & 0o022) !== 0 && fs.readdir(path).length > 0);
+  if ((mode & STICKY) !== 0) return true;
+  const names = fs.readdir(path);
+  return (mode & 0o022) !== 0 ? names.length > 0 : !names.every((name) => OWN_NAMES.test(name));
 }
 
 const STICKY = 0o1000;
-const SHARED = "is a folder that others write to: name one for this store alone, or close it with chmod 700";
+const SHARED = "is a folder that others use: name one for this store alone, or close it with chmod 700";
+
+/** Outputs and their folders; records, logs, locks and what else lies beside them; unfinished files. */
+const OWN_NAMES =
+  /^(?:[0-9a-f]{2}|[0-9a-f]{64}(?:\.doomed)?|long|@?[\w-]+\.(?:json(?:\.bak|\.corrupt-\d+)?|\d+-\d+-\d+\.jsonl)|[@\w.-]+(?:\.lock|\.version|\.break)|\.\d+-[0-9a-f]{16}\.tmp)$/;
 
 function makeFolder(fs: FileSystem, path: string): FileStat {
   const first = fs.mkdir(path);
