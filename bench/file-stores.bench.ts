@@ -83,6 +83,8 @@ export async function benchRecords(): Promise<void> {
     ]);
     const spills = join(folder, "spills");
     writeSpills(spills);
+    // As outputs are that were put: on the disk, and not about to be written.
+    spawnSync("sync");
     const cleaned = inProgram<Cleaned>(CLEAN, spills);
     printTable("Removing outputs that nobody has used for 8 days, with default limits", [
       ["removed", "s", "bar", "CPU s", "loop blocked ms", "bar"],

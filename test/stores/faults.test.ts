@@ -85,7 +85,7 @@ const callsOf: Readonly<Record<string, string>> = {
   damagedRecord: "read rename link unlink chmod",
   journal: always,
   spill: `${always} rename touch`,
-  cleaning: "open write close lstat realpath readdir link rename unlink",
+  cleaning: "open write close lstat realpath readdir link rename unlink remove",
 };
 
 async function records({ root, fs, code, failed }: World): Promise<void> {

@@ -10,7 +10,7 @@ export function createFaultyFileSystem({ code, fails }: Faults): FaultyFileSyste
       if (!fails(count)) return call(...args);
       failed.push(name);
       const error = Object.assign(new Error(`${code}: injected, ${name}`), { code });
-      if (name === "fsync") return Promise.reject(error);
+      if (name === "fsync" || name === "remove") return Promise.reject(error);
       // A real close frees the number even when it reports an error.
       if (name === "close") call(...args);
       throw error;
@@ -30,6 +30,7 @@ export function createFaultyFileSystem({ code, fails }: Faults): FaultyFileSyste
     link: counted("link", nodeFileSystem.link),
     rename: counted("rename", nodeFileSystem.rename),
     unlink: counted("unlink", nodeFileSystem.unlink),
+    remove: counted("remove", nodeFileSystem.remove),
     touch: counted("touch", nodeFileSystem.touch),
   };
   return { fs, failed };

@@ -200,6 +200,12 @@ function createProgram({ root, disk, callsUntilKill }: ProgramPlace): FileSystem
       const [parent, name] = parentOf(path);
       change(parent, { remove: name });
     }),
+    async remove(path) {
+      begin();
+      nodeAt(path);
+      const [parent, name] = parentOf(path);
+      change(parent, { remove: name });
+    },
     touch: calling((path, timeMs) => {
       const node = nodeAt(path);
       if (node.type === "file") node.modifiedMs = timeMs;

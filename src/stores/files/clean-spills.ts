@@ -98,6 +98,7 @@ async function clean(job: CleanJob): Promise<CleanReport> {
   const found = { files: keptFiles, bytes: keptBytes };
   const { maxAgeMs = 7 * 86_400_000, maxBytes = 2 ** 30, maxFiles = 10_000, minAgeMs = 60_000 } = job;
   const pause = createPause(job.beat);
+  const removals = new Set<Promise<void>>();
   for (const file of await byLastUse(files, pause)) {
     await pause();
     const ageMs = job.now() - file.modifiedMs;
@@ -109,10 +110,18 @@ async function clean(job: CleanJob): Promise<CleanReport> {
       if (ageMs < -minAgeMs) await tryCollecting(() => job.fs.touch(file.path, datedMs), problems);
       continue;
     }
-    if (!(await tryCollecting(() => removeUnlessUsed(job.fs, file), problems))) continue;
     keptFiles -= 1;
     keptBytes -= file.sizeBytes;
+    const removal = tryCollecting(() => removeUnlessUsed(job.fs, file), problems).then((isRemoved) => {
+      removals.delete(removal);
+      if (isRemoved) return;
+      keptFiles += 1;
+      keptBytes += file.sizeBytes;
+    });
+    removals.add(removal);
+    if (removals.size >= REMOVED_AT_ONCE) await Promise.race(removals);
   }
+  await Promise.all(removals);
   return {
     status: "cleaned",
     removedFiles: found.files - keptFiles,
@@ -187,6 +196,8 @@ async function byLastUse(
 }
 
 const SORTED_AT_ONCE = 2_000;
+/** One after the other took 20 times as long, on a disk that frees blocks at once. */
+const REMOVED_AT_ONCE = 16;
 
 function namesOfRealFolder(fs: FileSystem, path: string): readonly string[] {
   return fs.lstat(path).type === "folder" && fs.realpath(path) === path ? fs.readdir(path) : [];
@@ -200,7 +211,7 @@ async function removeUnlessUsed(fs: FileSystem, file: SpillFile): Promise<boolea
     await restore(fs, file.path);
     return false;
   }
-  fs.unlink(moved);
+  await fs.remove(moved);
   return true;
 }
 

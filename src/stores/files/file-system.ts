@@ -14,6 +14,7 @@ import {
   realpathSync,
   renameSync,
   type Stats,
+  unlink,
   unlinkSync,
   utimesSync,
   writeSync,
@@ -33,7 +34,7 @@ export interface FileSystem {
   read(fd: number, into: Uint8Array, position?: number): number;
   write(fd: number, bytes: Uint8Array): number;
   fstat(fd: number): FileStat;
-  /** The only asynchronous call, since it is slow. */
+  /** Asynchronous, since it is slow. */
   fsync(fd: number): Promise<void>;
   close(fd: number): void;
   lstat(path: string): FileStat;
@@ -45,6 +46,8 @@ export interface FileSystem {
   link(from: string, to: string): void;
   rename(from: string, to: string): void;
   unlink(path: string): void;
+  /** An unlink that blocks nobody, for files with content: a disk may take milliseconds to free it. */
+  remove(path: string): Promise<void>;
   /** Sets the modification time, which counts as the time of last use. */
   touch(path: string, timeMs: number): void;
 }
@@ -75,6 +78,7 @@ export const nodeFileSystem: FileSystem = {
   link: linkSync,
   rename: renameSync,
   unlink: unlinkSync,
+  remove: promisify(unlink),
   touch: (path, timeMs) => utimesSync(path, timeMs / 1000, timeMs / 1000),
 };
 
