@@ -29,7 +29,7 @@ import {
 import { readWindow } from "./plan/window.ts";
 import { COMPACT_PORTS_SHAPE, HOOKS_RULE, SIGNAL_RULE } from "./ports/option-rules.ts";
 import type { Clock, Summarizer } from "./ports/summarizer.ts";
-import { foldSummary } from "./summary/message.ts";
+import { foldSummary } from "./summary/fold-summary.ts";
 import { NO_CHANGES } from "./summary/request.ts";
 import { createTextCleaner, errorText } from "./summary/text.ts";
 
@@ -227,7 +227,7 @@ function emit({ onEvent }: CompactOptions, event: CompactionEvent): void {
  */
 export function settleCompaction(
   plan: CompactionPlan,
-  summary: Omit<SummaryResult, "factsShare" | "pinsShare">,
+  summary: Omit<SummaryResult, "factsShare" | "wordsShare" | "pinsShare">,
   at: number,
 ): SettledCompaction {
   for (const shares of carriedShares(plan)) {

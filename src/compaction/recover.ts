@@ -43,7 +43,8 @@ import { carriedShares, compactionEdits } from "./plan/edits.ts";
 import { planCompaction } from "./plan/plan-compaction.ts";
 import { findLastRequest } from "./plan/window.ts";
 import { PINS_RULE, REDACTION_RULE } from "./ports/option-rules.ts";
-import { foldSummary, type Representation } from "./summary/message.ts";
+import { foldSummary } from "./summary/fold-summary.ts";
+import type { Representation } from "./summary/message.ts";
 import type { Pin } from "./summary/pins.ts";
 import type { SecretRedaction } from "./summary/text.ts";
 

@@ -1,7 +1,7 @@
 import { compactionEdits } from "../compaction/plan/edits.ts";
 import { planCompaction } from "../compaction/plan/plan-compaction.ts";
 import { isUnanswered } from "../compaction/plan/window.ts";
-import { foldSummary } from "../compaction/summary/message.ts";
+import { foldSummary } from "../compaction/summary/fold-summary.ts";
 import { omitUndefined } from "../text/json.ts";
 import { applyEdits, type Edit, hideMessage, hidePart } from "../transcript/edit.ts";
 import {
@@ -173,6 +173,7 @@ function makeShadow(core: SessionCore, native: NativeBlock): Message | undefined
     }),
     degraded: true,
     factsShare: 1,
+    wordsShare: 1,
     pinsShare: 1,
     continuation: "suppressed",
   });

@@ -40,6 +40,7 @@ export function compactionEdits(plan: CompactionPlan, result: SummaryResult): re
     factsText: renderFacts(facts, {
       budget: plan.factsBudget,
       share: result.factsShare,
+      wordsShare: result.wordsShare,
       ...pinsPlace(plan, result.pinsShare),
     }),
     foldedIds: plan.foldedIds,
@@ -63,8 +64,10 @@ function pinsPlace({ pinsInPlace, pinsMaxChars, lastRequest }: CompactionPlan, s
 export interface SummaryResult {
   readonly prose: string;
   readonly degraded: boolean;
-  /** How much of their room the facts may use, from 0 to 1. */
+  /** How much of their room files and anchors may use, from 0 to 1. */
   readonly factsShare: number;
+  /** How much of their room the user's words may use, from 0 to 1. */
+  readonly wordsShare: number;
   /** How much of their room the pins may use, from 0 to 1. */
   readonly pinsShare: number;
   /** `suppressed`: a hook does not want the agent to be told to go on. */
@@ -72,18 +75,19 @@ export interface SummaryResult {
 }
 
 /**
- * How much of their room facts and pins get, tried in this order before a compaction is given up. Pins give way last, and
- * only where they are a part of what fills the window.
+ * How much of their room facts, words and pins get, tried in this order before a compaction is given up. The user's words
+ * give way only where nothing else is left to, and pins last, where they are a part of what fills the window.
  */
 export function carriedShares({ facts, trigger, pinsMaxChars }: CompactionPlan): readonly CarriedShares[] {
   const isFull = trigger !== "manual" && facts.pins.length > 0 && Number.isFinite(pinsMaxChars);
   return [
-    ...[1, 0.5, 0.25, 0].map((factsShare) => ({ factsShare, pinsShare: 1 })),
-    ...(isFull ? [0.5, 0.25, 0].map((pinsShare) => ({ factsShare: 0, pinsShare })) : []),
+    ...[1, 0.5, 0.25, 0].map((factsShare) => ({ factsShare, wordsShare: 1, pinsShare: 1 })),
+    ...[0.5, 0.25, 0].map((wordsShare) => ({ factsShare: 0, wordsShare, pinsShare: 1 })),
+    ...(isFull ? [0.5, 0.25, 0].map((pinsShare) => ({ factsShare: 0, wordsShare: 0, pinsShare })) : []),
   ];
 }
 
-type CarriedShares = Pick<SummaryResult, "factsShare" | "pinsShare">;
+type CarriedShares = Pick<SummaryResult, "factsShare" | "wordsShare" | "pinsShare">;
 
 /** Tells an agent that the compaction interrupted to go on. */
 export const CONTINUE_TEXT =

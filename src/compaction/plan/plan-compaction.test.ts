@@ -164,6 +164,7 @@ describe("planCompaction: what came before", () => {
         prose: "PROSE-ONE",
         degraded: false,
         factsShare: 1,
+        wordsShare: 1,
         pinsShare: 1,
         continuation: "append",
       });
@@ -264,6 +265,7 @@ describe("planCompaction: what happens after", () => {
       prose: "P",
       degraded: false,
       factsShare: 1,
+      wordsShare: 1,
       pinsShare: 1,
       continuation: "append",
     });
@@ -327,6 +329,7 @@ describe("planCompaction: what happens after", () => {
       prose: "P",
       degraded: false,
       factsShare: 1,
+      wordsShare: 1,
       pinsShare: 1,
       continuation: "append",
     });

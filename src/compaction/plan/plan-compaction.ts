@@ -18,13 +18,8 @@ import {
 import { checkCompactionInput } from "../ports/option-rules.ts";
 import type { SummarizerModel, SummaryRequest } from "../ports/summarizer.ts";
 import { collectFacts, type FactsBudget, factsBudget } from "../summary/facts.ts";
-import {
-  type FoldMaterial,
-  foldMaterial,
-  type PreviousSummary,
-  type Representation,
-  readPreviousSummary,
-} from "../summary/message.ts";
+import type { FoldMaterial } from "../summary/fold-summary.ts";
+import { type PreviousSummary, type Representation, readPreviousSummary } from "../summary/message.ts";
 import { handlesInPlace, type Pin, pinsRoom, resolvePins } from "../summary/pins.ts";
 import {
   buildSummaryRequest,
@@ -109,7 +104,8 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     carried: previous?.facts?.pins ?? [],
     cleaner,
   });
-  const budget = factsBudget(replacedTokens);
+  const windowTokens = windowTokensOf(input, tokensBefore);
+  const budget = factsBudget(replacedTokens, windowTokens);
   // Facts of messages that another program's compaction left out of the window were never collected.
   const inWindow = new Set<Message>(window.conversation);
   const earlier = visible.filter(
@@ -134,10 +130,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     request,
     omittedMessages,
     material,
-    foldMaterial: foldMaterial(read.pieces, {
-      messages: split.folded.length,
-      ...(previous && { previousSummary: previous.prose }),
-    }),
+    foldMaterial: { messages: split.folded, previous, redaction },
     facts: collectFacts({
       carried: previous?.facts,
       pins,
@@ -150,7 +143,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     }),
     factsBudget: budget,
     pinsInPlace: handlesInPlace(pins, split.kept),
-    pinsMaxChars: pinsRoom(windowTokensOf(input, tokensBefore), estimate),
+    pinsMaxChars: pinsRoom(windowTokens, estimate),
     unknownPins: unknownHandles,
     replay: isOverflowTrigger(trigger) && isUnanswered(window.conversation) ? "replayed" : "none",
     continuation: continuationOf(input, window.conversation),

@@ -16,6 +16,24 @@ const found = (text: string, type?: TextPieceType) =>
   findAnchors(piece(text, type)).map((anchor) => `${anchor.type} ${anchor.text}`);
 
 describe("findAnchors", () => {
+  it("takes no letter of an escape for a part of the word behind it", () => {
+    const json = JSON.stringify({ new_string: "a;\n\tbaseContent = 1;", file: "C:\\notes\\read.ts" });
+    expect(found(json, "input")).toEqual(expect.arrayContaining(["identifier baseContent", "path read.ts"]));
+    expect(found(json, "input").join()).not.toContain("tbaseContent");
+  });
+
+  it("ranks what calls failed with before lines that only have the word in them, also once they are carried", () => {
+    const seen = Array.from({ length: 30 }, (_, at) => piece(`error ${at} in a log`, "output", `m${at}/0`));
+    const failed = piece("ENOENT: no such file", "error", "m0/1");
+    const first = collectAnchors([], [failed, ...seen]);
+    expect(first[0]?.text).toBe("ENOENT: no such file");
+    const later = collectAnchors(
+      first,
+      seen.map((each) => ({ ...each, text: `${each.text} again` })),
+    );
+    expect(later.findIndex(({ text }) => text.startsWith("ENOENT"))).toBeLessThan(15);
+  });
+
   it.each([
     { text: "look at src/a/b.ts, please", anchors: ["path src/a/b.ts"] },
     { text: "at (src/a.ts:12:5)", anchors: ["path src/a.ts:12:5"] },

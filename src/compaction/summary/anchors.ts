@@ -19,7 +19,9 @@ export function collectAnchors(carried: readonly Anchor[], pieces: readonly Text
       const known = entries.get(key);
       if (known !== undefined) known.seen++;
       else if (entries.size < MAX_CANDIDATES) {
-        entries.set(key, { type, text, handle: piece.handle, seen: 1, recency: (index + 1) / pieces.length });
+        const recency =
+          (index + 1) / pieces.length + (piece.type === "error" && type === "error" ? FAILED_RECENCY : 0);
+        entries.set(key, { type, text, handle: piece.handle, seen: 1, recency });
       }
     }
   }
@@ -27,8 +29,10 @@ export function collectAnchors(carried: readonly Anchor[], pieces: readonly Text
     const known = entries.get(`${anchor.type}\n${anchor.text}`);
     if (known !== undefined) known.seen += anchor.seen;
     // Carried anchors start with half the recency of new ones, decreasing down the list.
-    else
-      entries.set(`${anchor.type}\n${anchor.text}`, { ...anchor, recency: 0.5 - index / carried.length / 2 });
+    else {
+      const recency = 0.5 - index / carried.length / 2 + (anchor.type === "error" ? FAILED_RECENCY / 2 : 0);
+      entries.set(`${anchor.type}\n${anchor.text}`, { ...anchor, recency });
+    }
   }
   return [...entries.values()]
     .sort((one, other) => anchorScore(other) - anchorScore(one))
@@ -65,6 +69,8 @@ interface AnchorEntry extends Anchor {
   readonly recency: number;
 }
 
+/** What a call failed with is ahead of lines with the word in them, however old it is. */
+const FAILED_RECENCY = 1;
 const MAX_CANDIDATES = 20_000;
 const MAX_ANCHORS = 400;
 
@@ -90,7 +96,8 @@ export function findAnchors(piece: TextPiece): readonly FoundAnchor[] {
   if (type === "input") findCommand(text, found);
   if (isResult) findErrors(text, type === "error", found);
   // Outputs hold too many identifiers; those that matter also occur in requests or calls.
-  findWords(text, isResult ? "exact" : "all", found);
+  // In the JSON of a call a word may follow on the letter of an escape, as in `\\tname`.
+  findWords(type === "input" ? text.replace(/\\./g, "  ") : text, isResult ? "exact" : "all", found);
   return found;
 }
 

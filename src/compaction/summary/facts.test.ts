@@ -1,16 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type CarriedFacts, readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Message } from "../../transcript/message.ts";
-import { collectFacts, renderFacts, selectUserWords } from "./facts.ts";
-import { foldMaterial, foldSummary } from "./message.ts";
+import { collectFacts, factsBudget, renderFacts, selectUserWords } from "./facts.ts";
 import { resolvePins } from "./pins.ts";
-import {
-  countCodePoints,
-  createTextCleaner,
-  cutCodePoints,
-  firstCodePoints,
-  type TextPiece,
-} from "./text.ts";
+import { countCodePoints, createTextCleaner, cutCodePoints, firstCodePoints } from "./text.ts";
 
 const cleaner = createTextCleaner();
 const words = (...texts: readonly string[]) =>
@@ -59,6 +52,7 @@ describe("the user's words", () => {
     const text = renderFacts(facts, {
       budget,
       share: 1,
+      wordsShare: 1,
       pinsInPlace: [],
       pinsMaxChars: 1_000,
       mustHandle: undefined,
@@ -72,6 +66,34 @@ describe("the user's words", () => {
     expect(text).toContain(`(${200 - 1 - shown} more messages of the user not shown`);
     expect(text.slice(text.indexOf("Seen on the way")).length).toBeLessThanOrEqual(500);
     expect(JSON.stringify(facts).length).toBeLessThan(4_500);
+  });
+
+  it("leave half of the room to what was said since, however long the first request is", () => {
+    const [first = "", ...later] = ["x".repeat(7_000), "Use tabs.", "Never push.", "Keep the names."];
+    const { words: kept, omitted } = selectUserWords(words(first, ...later), { maxChars: 2_000 });
+    expect(kept.map(({ text }) => text)).toEqual([first, ...later]);
+    expect(omitted).toEqual([]);
+  });
+
+  it("are whole where they fit together; where they do not, a pasted text keeps its ends and the others are whole", () => {
+    const pasted = `look at this: ${"log line\n".repeat(500)}why?`;
+    const said = words("Mend it.", "Use tabs.", pasted, "Never push.");
+    expect(selectUserWords(said, { maxChars: 6_000 }).words).toEqual(said);
+    const { words: kept, omitted } = selectUserWords(said, { maxChars: 4_000 });
+    expect(omitted).toEqual([]);
+    expect(kept.map(({ text }) => text)).toEqual([
+      "Mend it.",
+      "Use tabs.",
+      expect.stringMatching(/^look at this: [\s\S]+\[truncated \d+ chars\][\s\S]+why\?$/),
+      "Never push.",
+    ]);
+    expect(kept[2]?.text.length).toBeLessThan(1_100);
+  });
+
+  it("have a room of their own in the window, whatever is replaced beside them", () => {
+    expect(factsBudget(2_000, 200_000)).toEqual({ wordsChars: 24_000, filesChars: 240, anchorsChars: 480 });
+    expect(factsBudget(12_000, 16_000).wordsChars).toBe(6_400);
+    expect(factsBudget(12_000).wordsChars).toBe(4_800);
   });
 
   it("lose only the middle of a first request beyond 8,000 code points", () => {
@@ -115,43 +137,6 @@ describe("pins", () => {
   it("hold no secrets", () => {
     const secret = ["gh", "p_", "a81Kz9QmT4xVb7Lw2RnYc6Ud3Ej5Hs0Pf1Ag"].join("");
     expect(resolve([{ text: `use ${secret}` }]).pins[0]?.text).toMatch(/^use \[REDACTED:/);
-  });
-});
-
-describe("the fold", () => {
-  const message: Message = { id: "m1", role: "assistant", parts: [] };
-  const pieces: readonly TextPiece[] = [
-    { message, handle: "m1/0", type: "assistant", text: "ANSWER ".repeat(50) },
-    ...Array.from(
-      { length: 40 },
-      (_, n): TextPiece => ({
-        message,
-        handle: `m1/${n}`,
-        type: n % 2 ? "error" : "output",
-        tool: "bash",
-        text: `line ${n}\nmore`,
-      }),
-    ),
-  ];
-  const material = foldMaterial(pieces, { messages: 41, previousSummary: "BEFORE ".repeat(50) });
-
-  it.each([60, 200, 1_000, 4_000])("takes at most %d tokens", (maxTokens) => {
-    for (const estimator of ["documented", "calibrated"] as const) {
-      const text = foldSummary(material, { maxTokens, estimator });
-      expect(text.length).toBeLessThanOrEqual(maxTokens * 4);
-      expect(text).toMatch(/^41 earlier messages were folded mechanically\./);
-    }
-  });
-
-  it("holds what was summed up before, the last answer and the newest results first (COMPACT-15)", () => {
-    const text = foldSummary(material, { maxTokens: 1_000 });
-    expect(text).toMatch(
-      /## Summed up before\nBEFORE[\s\S]*## Last answer\nANSWER[\s\S]*\n- bash error: line 39 more\n- bash ok: line 38 more/,
-    );
-  });
-
-  it("is never empty", () => {
-    expect(foldSummary({ digest: [], messages: 3 }, { maxTokens: 0 })).not.toBe("");
   });
 });
 

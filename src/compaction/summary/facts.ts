@@ -69,23 +69,30 @@ export interface FactsBudget {
   readonly anchorsChars: number;
 }
 
-/** The room for facts, by what is replaced: they must not use up what the compaction gains. */
-export function factsBudget(replacedTokens: number): FactsBudget {
-  const room = (maxTokens: number, share: number): number =>
-    Math.floor(Math.min(maxTokens, replacedTokens * share) * CHARS_PER_TOKEN);
-  return { wordsChars: room(4_000, 0.1), filesChars: room(1_000, 0.03), anchorsChars: room(2_000, 0.06) };
+/**
+ * The room for facts. What the user said has a share of the window, whatever was said beside it; the others have one of
+ * what is replaced, since they must not use up what the compaction gains.
+ */
+export function factsBudget(replacedTokens: number, windowTokens: number = replacedTokens): FactsBudget {
+  const room = (maxTokens: number, shareTokens: number): number =>
+    Math.floor(Math.min(maxTokens, shareTokens) * CHARS_PER_TOKEN);
+  return {
+    wordsChars: room(6_000, Math.max(replacedTokens, windowTokens) * 0.1),
+    filesChars: room(1_000, replacedTokens * 0.03),
+    anchorsChars: room(2_000, replacedTokens * 0.06),
+  };
 }
 
-/** The facts as text, with the given share of the room; what the frame says of them is part of it. */
+/** The facts as text, with the given shares of the room; what the frame says of them is part of it. */
 export function renderFacts(facts: CarriedFacts, options: RenderFactsOptions): string {
-  const { budget, share, mustHandle } = options;
+  const { budget, share, wordsShare, mustHandle } = options;
   // What is pinned stands there once: the request that has to stay whole among the words, everything else as a pin.
   const pinned = new Set(facts.pins.flatMap(({ handle, text }) => [handle, text]));
   const { words, omitted } = selectUserWords(
     facts.userWords.filter(
       ({ handle, text }) => handle === mustHandle || !(pinned.has(handle) || pinned.has(text)),
     ),
-    { maxChars: budget.wordsChars * share, mustHandle },
+    { maxChars: budget.wordsChars * wordsShare, mustHandle },
   );
   const quotes = words.map(quoteWords);
   const omittedWords = (facts.omittedWords ?? 0) + omitted.length;
@@ -130,8 +137,10 @@ interface ShownPinsOptions {
 
 interface RenderFactsOptions extends ShownPinsOptions {
   readonly budget: FactsBudget;
-  /** From 0 to 1. */
+  /** Of the room of files and anchors, from 0 to 1. */
   readonly share: number;
+  /** Of the room of the user's words, from 0 to 1. */
+  readonly wordsShare: number;
 }
 
 function anchorLines({ anchors }: CarriedFacts, maxChars: number): readonly string[] {
@@ -164,6 +173,7 @@ export function factsOf(transcript: Transcript, options: FactsOfOptions): string
   return renderFacts(facts, {
     budget,
     share: 1,
+    wordsShare: 1,
     pinsInPlace: [],
     pinsMaxChars: Number.POSITIVE_INFINITY,
     mustHandle: undefined,
@@ -200,36 +210,53 @@ function collectUserWords(
 }
 
 /**
- * The words that fit: the first request always, then what must be there, then the newest. Each stays whole;
- * only a first request of more than `FIRST_REQUEST_POINTS` is cut.
+ * The words that fit: the first request always, then what must be there, then the newest. Each stays whole, so that
+ * instructions are read as they were given; only where not all of them fit, one that is longer than a quarter of the room
+ * keeps its beginning and its end, as a first request of more than `FIRST_REQUEST_POINTS` always does. The handle beside it
+ * recalls the whole.
  */
 export function selectUserWords(
   words: readonly CarriedWords[],
   options: WordsBudget,
 ): { readonly words: readonly CarriedWords[]; readonly omitted: readonly CarriedWords[] } {
-  const chosen = new Set<CarriedWords>();
-  let leftChars = options.maxChars - WORDS_FRAME_CHARS;
-  const take = (each: CarriedWords, chars: number): void => {
-    chosen.add(each);
-    leftChars -= chars;
-  };
+  const { mustHandle } = options;
+  const isKept = ({ first, handle }: CarriedWords): boolean => first === true || handle === mustHandle;
+  const roomChars = options.maxChars - WORDS_FRAME_CHARS;
   const fitted = words.map((each) =>
-    each.first && each.handle !== options.mustHandle
-      ? { ...each, text: cutCodePoints(each.text, FIRST_REQUEST_POINTS) }
-      : each,
+    each.first && each.handle !== mustHandle ? cutWords(each, FIRST_REQUEST_POINTS) : each,
   );
-  for (const each of fitted)
-    if (each.first || each.handle === options.mustHandle) take(each, writtenChars(each));
+  const charsOf = (some: readonly CarriedWords[]): number =>
+    some.reduce((sum, each) => sum + writtenChars(each), 0);
+  // A long request with which everything began takes at most half of the room from what was said since.
+  let leftChars = Math.max(roomChars - charsOf(fitted.filter(isKept)), roomChars / 2);
+  const fits = charsOf(fitted.filter((each) => !isKept(each))) <= leftChars;
+  const chosen = new Map<CarriedWords, CarriedWords>();
   for (const each of fitted.toReversed()) {
-    if (chosen.has(each) || each.text.length > leftChars) continue;
-    const chars = writtenChars(each);
-    if (chars <= leftChars) take(each, chars);
+    if (isKept(each)) {
+      chosen.set(each, each);
+      continue;
+    }
+    const shown = fits ? each : cutWords(each, Math.floor(roomChars * PASTED_SHARE));
+    const chars = writtenChars(shown);
+    if (chars > leftChars) continue;
+    chosen.set(each, shown);
+    leftChars -= chars;
   }
   return {
-    words: fitted.filter((each) => chosen.has(each)),
+    words: fitted.flatMap((each) => chosen.get(each) ?? []),
     omitted: fitted.filter((each) => !chosen.has(each)),
   };
 }
+
+function cutWords(words: CarriedWords, maxPoints: number): CarriedWords {
+  if (words.text.length <= maxPoints || maxPoints < MIN_CUT_POINTS) return words;
+  return { ...words, text: cutCodePoints(words.text, maxPoints) };
+}
+
+/** The share of the room that a text keeps which does not fit: it was mostly pasted. */
+const PASTED_SHARE = 0.25;
+/** Less says nothing of a long text. */
+const MIN_CUT_POINTS = 200;
 
 /** What the words of a message take where they stand, with the handle and the blank line behind them. */
 function writtenChars(words: CarriedWords): number {

@@ -12,11 +12,11 @@ import {
   withText,
 } from "../../transcript/message.ts";
 import { REDACTION_RULE } from "../ports/option-rules.ts";
-import { digestLine } from "../summary/message.ts";
 import {
   createTextCleaner,
   excerptCodePoints,
   fenceQuote,
+  firstCodePoints,
   quoteAnswer,
   quoteName,
   type SecretRedaction,
@@ -279,3 +279,12 @@ function digestMessage(
   const text = `${DIGEST_PREFIX}\n${lines.join("\n")}`;
   return { ...summaryShell(id), parts: [{ type: "text", text, synthetic: true }] };
 }
+
+/** One line about a tool result: name, ok or error, its first 200 code points. */
+function digestLine(tool: string, type: "output" | "error", text: string): string {
+  const start = firstCodePoints(text, DIGEST_POINTS * 2);
+  const excerpt = firstCodePoints(oneLine(start), DIGEST_POINTS);
+  return `- ${fenceQuote(tool)} ${type === "error" ? "error" : "ok"}: ${fenceQuote(excerpt) || "(empty output)"}`;
+}
+
+const DIGEST_POINTS = 200;

@@ -3,6 +3,7 @@ import { planCompaction } from "../../compaction/plan/plan-compaction.ts";
 import type { Clock, Summarizer } from "../../compaction/ports/summarizer.ts";
 import { fileChanges, NO_FILES, recordFiles } from "../../stages/file-access.ts";
 import { asObject, asString } from "../../text/json.ts";
+import { normalizeTypedText } from "../../text/normalize.ts";
 import { clipLine } from "../../text/truncate.ts";
 import {
   isVisibleToModel,
@@ -188,9 +189,9 @@ function createTruth(messages: Transcript): (text: string) => Left {
 /** What is longer was pasted. */
 const MAX_INSTRUCTION_CHARS = 8_000;
 
-/** Blanks and fences around data are no difference in words. */
+/** Blanks, fences around data and the colours of a terminal are no difference in words. */
 function squeeze(text: string): string {
-  return text.replaceAll("&lt;", "<").replace(/\s+/g, " ").trim();
+  return normalizeTypedText(text).replaceAll("&lt;", "<").replace(/\s+/g, " ").trim();
 }
 
 /** The first lines of errors of calls that were not made again with success. */

@@ -1,13 +1,12 @@
-import { collectAnchors } from "../../compaction/summary/anchors.ts";
-import { createTextCleaner, piecesOf } from "../../compaction/summary/text.ts";
+import { createFold } from "../../compaction/summary/fold-summary.ts";
+import { readPreviousSummary } from "../../compaction/summary/message.ts";
+import { createTextCleaner } from "../../compaction/summary/text.ts";
 import { forkContext } from "../../fork/fork.ts";
-import { fileChanges, NO_FILES, recordFiles } from "../../stages/file-access.ts";
-import { asObject } from "../../text/json.ts";
 import { shouldUseHeadTail, truncate } from "../../text/truncate.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type Part } from "../../transcript/part.ts";
 import { callsOf, outputOf, plainLengths, plainMessages, type ShowCall } from "../probe/history-text.ts";
-import { isStep } from "../probe/next-use.ts";
+import { isStep, isSummary } from "../probe/next-use.ts";
 
 /** A way to carry a conversation over as text: what it keeps of a transcript within a budget. */
 export interface EvalPolicy {
@@ -84,7 +83,7 @@ export const BUILT_IN_POLICIES: readonly EvalPolicy[] = [
     // A compaction without a model.
     name: "fold",
     explain:
-      "fill without empty frames; the lines that edits wrote last; paths and names that are missing there, changed files first",
+      "the summary without a model: lines chosen as by fill, the lines that edits wrote last, names that are missing there",
     run: fold,
   },
 ];
@@ -165,114 +164,15 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
+/** The summary without a model of a session that is compacted here; an earlier summary is what was summed up before. */
 function fold(transcript: Transcript, budgetChars: number): string {
-  const indexChars = Math.min(budgetChars / 3, Math.max(INDEX_CHARS, budgetChars * INDEX_SHARE));
-  const linesChars = Math.max(MIN_FILL_CHARS, Math.floor(budgetChars * (1 - WRITTEN_SHARE) - indexChars));
-  const lines = fillSqueezed(transcript, linesChars);
-  const written = lines + newestWritten(transcript, lines, budgetChars - indexChars - lines.length);
-  return written + nameIndex(transcript, written, budgetChars - written.length);
-}
-
-/** Room for names: this many characters, or this share of the budget where that is more. */
-const INDEX_CHARS = 1_300;
-const INDEX_SHARE = 0.12;
-/** The share of the budget for lines that edits wrote last. */
-const WRITTEN_SHARE = 0.15;
-const MIN_FILL_CHARS = 512;
-const SQUEEZE_ROUNDS = 3;
-
-/** `fill` with the room that frames without content took given to lines. */
-function fillSqueezed(transcript: Transcript, maxChars: number): string {
-  let best = "";
-  let askChars = Math.floor(maxChars * 1.15);
-  for (let round = 0; round < SQUEEZE_ROUNDS; round++) {
-    const text = withoutEmptyFrames(fill.run(transcript, askChars));
-    if (text.length <= maxChars && text.length > best.length) best = text;
-    if (text.length <= maxChars && text.length > 0.97 * maxChars) break;
-    askChars = Math.max(MIN_FILL_CHARS, Math.floor((askChars * 0.99 * maxChars) / text.length));
-  }
-  return best === "" ? fill.run(transcript, maxChars) : best;
-}
-
-/** A call says by itself that the agent speaks, and a result that nothing is left of says nothing. */
-function withoutEmptyFrames(text: string): string {
-  return text.replace(/^\[Tool result\]\n(?:\[\.\.\.\]\n)?/gm, "").replace(/^Agent:\n(?=\[Tool: )/gm, "");
-}
-
-/** The newest lines that edits wrote and the kept lines do not contain: what is edited next is mostly among them. */
-function newestWritten(transcript: Transcript, lines: string, maxChars: number): string {
-  const title = "\nWritten last:\n";
-  let leftChars = maxChars - title.length;
-  const blocks: string[] = [];
-  const known = new Set(lines.split("\n").map((line) => line.trim()));
-  for (const part of callsOf(transcript).toReversed()) {
-    if (leftChars < MIN_WRITTEN_CHARS) break;
-    if (part.outcome.status !== "done" || fileChanges(part).every(({ type }) => type === "read")) continue;
-    let block = "";
-    for (const line of writtenLines(part.input)) {
-      if (line.trim().length < MIN_WRITTEN_LINE_CHARS || known.has(line.trim())) continue;
-      if (block.length + line.length + GAP.length + 1 > leftChars) break;
-      block += `${line}\n`;
-      known.add(line.trim());
-    }
-    if (block === "") continue;
-    blocks.unshift(block);
-    leftChars -= block.length + GAP.length;
-  }
-  return blocks.length === 0 ? "" : title + blocks.join(GAP);
-}
-
-const GAP = "[...]\n";
-const MIN_WRITTEN_CHARS = 60;
-const MIN_WRITTEN_LINE_CHARS = 8;
-
-/** The lines that a call put into files: new text of an edit, content, and what a patch adds or stands beside. */
-function writtenLines(input: unknown): readonly string[] {
-  const lines: string[] = [];
-  const values: [string, unknown][] = [["", input]];
-  for (const [key, value] of values) {
-    if (typeof value !== "string") values.push(...Object.entries(asObject(value)));
-    else if (value.includes("*** Begin Patch"))
-      for (const line of value.split("\n")) if (/^[+ ]/.test(line)) lines.push(line.slice(1));
-    if (typeof value === "string" && WRITTEN_KEYS.test(key)) lines.push(...value.split("\n"));
-  }
-  return lines;
-}
-
-const WRITTEN_KEYS = /^(?:new_?(?:string|str|text)|contents?|file_text)$/i;
-
-/** Paths and identifiers that the kept lines do not contain; files that were changed come first. */
-function nameIndex(transcript: Transcript, lines: string, maxChars: number): string {
-  const files = recordFiles(NO_FILES, transcript, (path) => path);
-  const anchors = collectAnchors([], piecesOf(transcript, createTextCleaner("off")));
-  const root = workingFolder(anchors.flatMap(({ type, text }) => (type === "path" ? [text] : [])));
-  let index = "\nAlso seen:";
-  const titleChars = index.length;
-  const names = [
-    ...[...(files.filesCreated ?? []), ...files.filesChanged].toReversed(),
-    ...anchors.flatMap(({ type, text }) => (type === "path" || type === "identifier" ? [text] : [])),
-  ];
-  for (const name of names) {
-    const plain = name.replace(/(?::\d+){1,2}$/, "").replace(/^\.\//, "");
-    const short = root !== "" && plain.startsWith(root) ? plain.slice(root.length) : plain;
-    if (short === "" || lines.includes(short) || index.includes(short)) continue;
-    if (index.length + 1 + short.length <= maxChars) index += ` ${short}`;
-  }
-  return index.length === titleChars || index.length > maxChars ? "" : index;
-}
-
-/** The folder that most files which are named in two ways, by their whole path and by a part of it, have in common. */
-function workingFolder(paths: readonly string[]): string {
-  const relative = new Set(paths.filter((path) => path.includes("/") && !path.startsWith("/")));
-  const counts = new Map<string, number>();
-  for (const path of paths) {
-    if (!path.startsWith("/")) continue;
-    for (let at = path.indexOf("/", 1); at !== -1; at = path.indexOf("/", at + 1)) {
-      const folder = path.slice(0, at + 1);
-      if (relative.has(path.slice(at + 1))) counts.set(folder, (counts.get(folder) ?? 0) + 1);
-    }
-  }
-  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0] ?? "";
+  if (transcript.length === 0) return "";
+  const cleaner = createTextCleaner("off");
+  return createFold({
+    messages: transcript.filter((message) => !isSummary(message)),
+    previous: readPreviousSummary(transcript.filter(isSummary), cleaner),
+    redaction: "off",
+  })(budgetChars);
 }
 
 /** The newest messages that fit; the end of the newest when not even that one does. */

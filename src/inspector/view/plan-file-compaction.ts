@@ -5,7 +5,8 @@ import {
   planCompaction,
 } from "../../compaction/plan/plan-compaction.ts";
 import { type FactsBudget, factsBudget } from "../../compaction/summary/facts.ts";
-import { foldSummary, type Representation } from "../../compaction/summary/message.ts";
+import { foldSummary } from "../../compaction/summary/fold-summary.ts";
+import type { Representation } from "../../compaction/summary/message.ts";
 import type { OverflowSettings } from "../../compaction/trigger/overflow.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import type { FormatName } from "../../formats/detect-format.ts";

@@ -161,6 +161,8 @@ interface PolicyRequest {
   readonly budget: number;
   /** What a compaction of a session leaves word for word; the engine's choice when unset. */
   readonly keepTokens?: number;
+  /** Most tokens of a summary; a share of what it stands for when unset. */
+  readonly summaryTokens?: number;
   readonly format: FormatName;
   readonly windowTokens: number;
   readonly sessionId?: string;
@@ -261,8 +263,9 @@ export function runWithin(
       return { ...settled, budget: windowTokens };
     }
     case "prune":
-    case "fold":
       return fitTo(maxTokens, less);
+    case "fold":
+      return fitTo(maxTokens, less, (from, each) => runPolicy(from, { ...each, summaryTokens: maxTokens }));
     default: {
       const now = runOf(source, []);
       const nowTokens = tokensOf(now);

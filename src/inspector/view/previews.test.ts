@@ -112,8 +112,8 @@ describe("the preview of a compaction", () => {
   it("makes the same edits as the policy of that name", () => {
     const preview = inspection.previewCompaction({ keepTokens: 3_000 });
     const { inserted } = inspection.inspectWindow({ policy: "fold", budget: 3_000 });
-    expect(preview).toMatchObject({ status: "planned" });
-    expect(preview.status === "planned" && preview.text).toContain(inserted.at(-1)?.text.slice(0, 200));
+    if (preview.status !== "planned") throw new Error("nothing was compacted");
+    expect(inserted.at(-1)?.text).toContain(preview.summary);
   });
 
   it("says why there is nothing to compact", () => {

@@ -1,0 +1,301 @@
+import { fileChanges, NO_FILES, recordFiles } from "../../stages/file-access.ts";
+import { fillEdits } from "../../stages/lines/fill.ts";
+import { readRows } from "../../stages/lines/rows.ts";
+import { scoreRows } from "../../stages/lines/score.ts";
+import { GAP_MARKER, selectRows } from "../../stages/lines/select.ts";
+import { internWords } from "../../stages/lines/words.ts";
+import { redactTranscript } from "../../stages/redact.ts";
+import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
+import { fence } from "../../text/fence.ts";
+import { asObject } from "../../text/json.ts";
+import { CHARS_PER_TOKEN, estimateTokens, type TokenEstimator } from "../../text/tokens/estimate-tokens.ts";
+import { ELLIPSIS } from "../../text/truncate.ts";
+import { createRenderer } from "../../transcript/content.ts";
+import { applyEdits, runStages } from "../../transcript/edit.ts";
+import { charsOf } from "../../transcript/estimate-message.ts";
+import { type Message, type Transcript, typedText, withUniqueIds } from "../../transcript/message.ts";
+import type { ToolPart } from "../../transcript/part.ts";
+import { collectAnchors } from "./anchors.ts";
+import type { PreviousSummary } from "./message.ts";
+import {
+  createTextCleaner,
+  cutCodePoints,
+  fenceQuote,
+  piecesOf,
+  type SecretRedaction,
+  SUMMARY_TAGS,
+} from "./text.ts";
+
+/**
+ * A summary that no model had to write, in at most so many tokens: what was summed up before, the lines of the work that
+ * are most likely needed next, what edits wrote last, and names. What users said stands in the facts beside it, and so do
+ * files; here only their last request is quoted.
+ */
+export function foldSummary(material: FoldMaterial, { maxTokens, estimator }: FoldOptions): string {
+  const fold = createFold(material);
+  let maxChars = maxTokens * CHARS_PER_TOKEN;
+  for (;;) {
+    const text = fold(maxChars);
+    const tokens = estimateTokens(text, { ...(estimator && { estimator }), rounding: "ceil" });
+    if (tokens <= maxTokens || maxChars < MIN_CHARS) return text;
+    maxChars = Math.floor(maxChars * Math.min(0.97, maxTokens / tokens));
+  }
+}
+
+interface FoldOptions {
+  readonly maxTokens: number;
+  readonly estimator?: TokenEstimator | undefined;
+}
+
+/** What a mechanical summary is made of. */
+export interface FoldMaterial {
+  /** The messages that are folded, oldest first. */
+  readonly messages: Transcript;
+  readonly previous?: PreviousSummary | undefined;
+  readonly redaction?: SecretRedaction;
+}
+
+const MIN_CHARS = 200;
+
+/** A function that folds the same messages into a number of characters; they are read and scored once. */
+export function createFold({
+  messages,
+  previous,
+  redaction = {},
+}: FoldMaterial): (maxChars: number) => string {
+  const newest = withUniqueIds(newestWithin(messages, MAX_READ_CHARS));
+  const stages = redaction === "off" ? [] : [redactTranscript(redaction)];
+  const clean = runStages(newest, stages).transcript;
+  const pieces = piecesOf(clean, createTextCleaner("off"));
+  const names = namesOf(clean, collectAnchors([], pieces));
+  const select = createLineSelection(clean);
+  const earlier = readEarlier(previous);
+  const lastAnswer = fenceQuote(pieces.findLast(({ type }) => type === "assistant")?.text.trim() ?? "");
+  return (maxChars) => {
+    let text = HEADING;
+    const leftChars = (): number => maxChars - text.length;
+    const add = (title: string, body: string): void => {
+      if (body !== "" && title.length + body.length < leftChars()) text += `${title}\n${body}`;
+    };
+    const { summary, lines } = earlier;
+    const beforeChars = Math.floor(leftChars() * SUMMARY_SHARE);
+    if (summary !== "" && beforeChars > MIN_CHARS)
+      text += `${BEFORE}\n${cutQuote(summary, beforeChars - FRAME_CHARS)}${SINCE}`;
+    const namesChars = Math.min(
+      leftChars() * MAX_NAMES_SHARE,
+      Math.max(NAMES_CHARS, leftChars() * NAMES_SHARE),
+    );
+    const workChars = leftChars() - namesChars;
+    const old = fence(lastLines(lines, Math.floor(workChars * EARLIER_SHARE)), SUMMARY_TAGS);
+    if (old !== "") text += `\n${ELLIPSIS}\n${old}`;
+    text += select(Math.floor((workChars - old.length) * (1 - WRITTEN_SHARE)));
+    if (!text.includes(lastAnswer.slice(0, MIN_CHARS)))
+      add(ANSWER, cutQuote(lastAnswer, Math.floor(workChars * ANSWER_SHARE)));
+    const room = maxChars - namesChars - text.length;
+    add(WRITTEN, newestWritten(clean, text, room - WRITTEN.length - 1));
+    add(NAMES, unnamed(names, text, leftChars() - NAMES.length - 1));
+    return text;
+  };
+}
+
+/** More than this is not read: lines that are older are never chosen. */
+const MAX_READ_CHARS = 1_000_000;
+/** Room for names: this many characters, or this share of the room where that is more, and a quarter at most. */
+const NAMES_CHARS = 750;
+const NAMES_SHARE = 0.12;
+const MAX_NAMES_SHARE = 0.25;
+/** The share of the room for what edits wrote last, the last answer, a model's earlier summary, and lines of an earlier fold. */
+const WRITTEN_SHARE = 0.15;
+const ANSWER_SHARE = 0.1;
+const SUMMARY_SHARE = 0.3;
+const EARLIER_SHARE = 0.15;
+
+const HEADING = `Lines of earlier work; ${ELLIPSIS} stands for gaps.`;
+const BEFORE = "\n\n## Summed up before";
+const SINCE = "\n\n## Since then";
+const ANSWER = "\n\n## Last answer";
+const WRITTEN = "\n\n## Written last";
+const NAMES = "\n\n## Also seen";
+/** Two headings, and the line where a text was cut. */
+const FRAME_CHARS = 90;
+
+/** What an earlier compaction left: the summary of a model, and the lines of folds since then, without their headings. */
+function readEarlier(previous: PreviousSummary | undefined): {
+  readonly summary: string;
+  readonly lines: string;
+} {
+  if (previous === undefined) return { summary: "", lines: "" };
+  if (previous.folded === undefined) return { summary: previous.prose, lines: "" };
+  const text = previous.folded;
+  const ends = [ANSWER, WRITTEN, NAMES].map((title) => text.lastIndexOf(title)).filter((at) => at !== -1);
+  const work = text.slice(0, Math.min(text.length, ...ends));
+  const body = work.slice(Math.max(0, work.indexOf("\n")));
+  const since = body.indexOf(SINCE);
+  return body.startsWith(BEFORE) && since !== -1
+    ? { summary: body.slice(BEFORE.length, since).trim(), lines: body.slice(since + SINCE.length) }
+    : { summary: "", lines: body };
+}
+
+/** A cut may leave nothing but the name of a speaker on a line. */
+function cutQuote(text: string, maxChars: number): string {
+  return fenceQuote(cutCodePoints(text, maxChars));
+}
+
+/** The newest whole lines of a text that fit. */
+function lastLines(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text.trim();
+  const start = text.indexOf("\n", text.length - maxChars);
+  return start === -1 ? "" : text.slice(start).trim();
+}
+
+function newestWithin(messages: Transcript, maxChars: number): Transcript {
+  let chars = 0;
+  let start = messages.length;
+  while (start > 0) {
+    chars += charsOf(messages[start - 1] as Message);
+    if (chars > maxChars && start < messages.length) break;
+    start--;
+  }
+  return messages.slice(start);
+}
+
+/** A function that gives the lines of messages that are most likely needed next, in at most so many characters. */
+function createLineSelection(messages: Transcript): (maxChars: number) => string {
+  const last = messages.findLastIndex(isTyped);
+  const shown = messages.filter((message, index) => index === last || !isTyped(message));
+  const fill = readRows(shown);
+  const scores = scoreRows(fill, internWords(fill));
+  const render = createRenderer();
+  const write = (transcript: Transcript): string =>
+    fence(withoutEmptyFrames(transcript.map(render).join("")), SUMMARY_TAGS);
+  const whole = write(shown);
+  return (maxChars) => {
+    if (whole.length <= maxChars) return whole;
+    let best = "";
+    // What is written takes less than is counted: frames without content are left out.
+    let askChars = maxChars * 1.25;
+    for (let round = 0; round < ROUNDS && askChars >= 1; round++) {
+      const selection = selectRows(fill, scores, {
+        render,
+        neverCutTools: FORK_NO_TRUNCATION_TOOLS,
+        maxChars: askChars,
+      });
+      const text = write(applyEdits(shown, fillEdits(fill, selection), { at: 0 }));
+      if (text.length <= maxChars && text.length > best.length) best = text;
+      if (text.length <= maxChars && text.length > 0.97 * maxChars) break;
+      askChars = Math.floor((askChars * 0.99 * maxChars) / text.length);
+    }
+    return best === "" && maxChars > 0 ? `\n${lastLines(whole, maxChars - 1)}` : best;
+  };
+}
+
+const ROUNDS = 5;
+
+function isTyped(message: Message): boolean {
+  return message.role === "user" && typedText(message) !== "";
+}
+
+/** The text of messages without what says nothing: frames of results, gaps at their ends, inputs of which no line is left, and folders of files that were named before. */
+function withoutEmptyFrames(text: string): string {
+  const known = new Set<string>();
+  return text
+    .replace(/^\[Tool result\]\n(?:\[\.\.\.\]\n)?/gm, "")
+    .replace(/^Agent:\n(?=\[Tool: )/gm, "")
+    .replace(/^\[\.\.\.\]\n(?=\[Tool: |Agent:$|User:$)/gm, "")
+    .replace(/^\[Tool: .*$/gm, (line) =>
+      line
+        .replace(/"replace_?all":false,?/i, "")
+        .replace(/"(?:old|new)_?(?:string|str|text)":"\[\.\.\.\]",?/gi, "")
+        .replace(/"(?:\/[\w.@+-]+)+\/([\w@+-][\w.@+-]*\.\w+)"/g, (path, name: string) => {
+          if (known.has(path)) return `"${name}"`;
+          known.add(path);
+          return path;
+        }),
+    )
+    .replaceAll(`\n${GAP_MARKER}\n`, `\n${ELLIPSIS}\n`);
+}
+
+/** The newest lines that edits wrote and the text does not contain: what is edited next is mostly among them. */
+function newestWritten(transcript: Transcript, text: string, maxChars: number): string {
+  let leftChars = maxChars;
+  const blocks: string[] = [];
+  const known = new Set(text.split("\n").map((line) => line.trim()));
+  const calls = transcript.flatMap(({ parts }) => parts.filter((part) => part.type === "tool"));
+  for (const part of calls.toReversed()) {
+    if (leftChars < MIN_WRITTEN_CHARS) break;
+    if (part.outcome.status !== "done" || fileChanges(part).every(({ type }) => type === "read")) continue;
+    let block = "";
+    for (const written of writtenLines(part)) {
+      const line = fenceQuote(written);
+      const bare = line.trim();
+      if (bare.length < MIN_WRITTEN_LINE_CHARS || known.has(bare)) continue;
+      if (block.length + line.length + GAP.length + 1 > leftChars) break;
+      block += `${line}\n`;
+      known.add(bare);
+    }
+    if (block === "") continue;
+    blocks.unshift(block);
+    leftChars -= block.length + GAP.length;
+  }
+  return blocks.join(GAP).trimEnd();
+}
+
+const GAP = `${ELLIPSIS}\n`;
+const MIN_WRITTEN_CHARS = 60;
+const MIN_WRITTEN_LINE_CHARS = 8;
+
+/** The lines that a call put into files: new text of an edit, content, and what a patch adds or stands beside. */
+function writtenLines({ input }: ToolPart): readonly string[] {
+  const lines: string[] = [];
+  const values: [string, unknown][] = [["", input]];
+  for (const [key, value] of values) {
+    if (typeof value !== "string") values.push(...Object.entries(asObject(value)));
+    else if (value.includes("*** Begin Patch"))
+      for (const line of value.split("\n")) if (/^[+ ]/.test(line)) lines.push(line.slice(1));
+    if (typeof value === "string" && WRITTEN_KEYS.test(key)) lines.push(...value.split("\n"));
+  }
+  return lines;
+}
+
+const WRITTEN_KEYS = /^(?:new_?(?:string|str|text)|contents?|file_text)$/i;
+
+/** Paths and identifiers of messages, files that were changed first, each by its path from the folder of the work. */
+function namesOf(messages: Transcript, anchors: ReturnType<typeof collectAnchors>): readonly string[] {
+  const files = recordFiles(NO_FILES, messages, (path) => path);
+  const root = workingFolder(anchors.flatMap(({ type, text }) => (type === "path" ? [text] : [])));
+  return [
+    ...[...(files.filesCreated ?? []), ...files.filesChanged].toReversed(),
+    ...anchors.flatMap(({ type, text }) => (type === "path" || type === "identifier" ? [text] : [])),
+  ].map((name) => {
+    const plain = name.replace(/(?::\d+){1,2}$/, "").replace(/^\.\//, "");
+    return fenceQuote(root !== "" && plain.startsWith(root) ? plain.slice(root.length) : plain);
+  });
+}
+
+/** The names that a text does not contain, as many as fit. */
+function unnamed(names: readonly string[], text: string, maxChars: number): string {
+  let index = "";
+  for (const name of names)
+    if (
+      name !== "" &&
+      index.length + 1 + name.length <= maxChars &&
+      !text.includes(name) &&
+      !index.includes(name)
+    )
+      index += index === "" ? name : ` ${name}`;
+  return index;
+}
+
+/** The folder that most files which are named in two ways, by their whole path and by a part of it, have in common. */
+function workingFolder(paths: readonly string[]): string {
+  const relative = new Set(paths.filter((path) => path.includes("/") && !path.startsWith("/")));
+  const counts = new Map<string, number>();
+  for (const path of paths) {
+    if (!path.startsWith("/")) continue;
+    for (let at = path.indexOf("/", 1); at !== -1; at = path.indexOf("/", at + 1)) {
+      const folder = path.slice(0, at + 1);
+      if (relative.has(path.slice(at + 1))) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+  }
+  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0] ?? "";
+}
