@@ -23,7 +23,7 @@ const { arithmetic } = planEdits({
   profile: cacheProfileFor({ id: "" }),
   expectedTurns: 1,
 });
-const PLAN = { type: "prune", edits: EDITS, savedTokens: 900, arithmetic } as const;
+const PLAN = { type: "prune", edits: EDITS, savedTokens: 900, lackingTokens: 0, arithmetic } as const;
 
 function decide(change: Partial<SessionView> = {}): SessionAction {
   return decideNextAction({

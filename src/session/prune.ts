@@ -47,8 +47,9 @@ export function planMechanicalEdits(
     const oldEdits = old();
     const both = choose([...superseded, ...spare(oldEdits)]);
     if (isEnough(both)) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
-    if (oldEdits.length > 0)
-      request.onTooFew?.(minimumTokens(request.prune) - both.arithmetic.all.savedTokensPerTurn);
+    const tooFewTokens = minimumTokens(request.prune) - both.arithmetic.all.savedTokensPerTurn;
+    // Of what comes in most is too new to go, and where edits just pay little is lost by waiting.
+    if (oldEdits.length > 0) request.onTooFew?.(Math.max(tooFewTokens, 1.6 * both.lackingTokens));
   }
   return undefined;
 }
@@ -58,7 +59,7 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 function chooseEdits(transcript: Transcript, edits: readonly Edit[], request: MechanicalRequest): Chosen {
   const { neededTokens, estimate, profile, expectedTurns, leadingTokens, idleMs } = request;
-  const { apply, arithmetic } = planEdits({
+  const { apply, arithmetic, lackingTokens } = planEdits({
     transcript,
     edits,
     profile,
@@ -68,7 +69,7 @@ function chooseEdits(transcript: Transcript, edits: readonly Edit[], request: Me
     tokensOf: (message) => estimateMessageTokens(message, estimate),
     ...(neededTokens !== undefined && { neededTokens }),
   });
-  return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic };
+  return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic, lackingTokens };
 }
 
 interface MechanicalRequest {
@@ -84,7 +85,7 @@ interface MechanicalRequest {
   readonly neededTokens: number | undefined;
   /** So much of the newest results stays whole where lines of the older ones are not enough. */
   readonly mostProtectTokens: number;
-  /** Told by how many tokens all edits together fall short of what is worth a change, where they do. */
+  /** Told how many tokens more would have to go, at least, before edits are worth a change. */
   readonly onTooFew?: ((lackingTokens: number) => void) | undefined;
   /** Leaves out what must not be edited, so that it is not counted as saved either. */
   readonly spare: (edits: readonly Edit[]) => readonly Edit[];
@@ -98,6 +99,8 @@ export interface MechanicalPlan extends Chosen {
 interface Chosen {
   readonly edits: readonly Edit[];
   readonly savedTokens: number;
+  /** So many tokens more would have to go before any of them pay. */
+  readonly lackingTokens: number;
   readonly arithmetic: CacheArithmetic;
 }
 
@@ -134,17 +137,22 @@ function leaveLines(
     (sum, message) => sum + estimateMessageTokens(message, request.estimate),
     0,
   );
-  if (request.neededTokens === undefined && windowTokens < known.highTokens) return [];
+  if (request.neededTokens === undefined && windowTokens < known.highTokens) {
+    request.onTooFew?.(known.highTokens - windowTokens);
+    return [];
+  }
   const windowChars = window.reduce((sum, message) => sum + charsOf(message), 0);
   const charsPerToken = windowChars / Math.max(1, windowTokens);
   const { protectResults, protectTurns, protectedTools } = known;
-  return keepLines({
+  const edits = keepLines({
     keepChars: Math.round(known.lowTokens * charsPerToken),
     protectChars: known.protectTokens * charsPerToken,
     protectResults,
     protectTurns,
     protectedTools,
   })(left);
+  if (edits.length === 0) request.onTooFew?.(minimumTokens(known));
+  return edits;
 }
 
 function isSuperseded({ stage }: Edit): boolean {

@@ -33,6 +33,7 @@ export function planEdits(request: PlanEditsRequest): EditPlan {
   return {
     apply: request.edits.filter(isChosen),
     wait: request.edits.filter((edit, index) => !isChosen(edit, index)),
+    lackingTokens: lackingTokens(tallies, prices),
     arithmetic: { ...prices, chosen, all: tallies.at(-1) ?? NOTHING },
   };
 }
@@ -64,6 +65,8 @@ export interface EditPlan {
   /** In the order in which they were given. */
   readonly apply: readonly Edit[];
   readonly wait: readonly Edit[];
+  /** So many tokens more would have to go before the best choice pays, at least; 0 where one does. */
+  readonly lackingTokens: number;
   readonly arithmetic: CacheArithmetic;
 }
 
@@ -176,6 +179,13 @@ function choose(tallies: readonly EditTally[], neededTokens: number): EditTally 
   }
   const best = bestOf(tallies);
   return best !== undefined && best.netBaseTokens > 0 ? best : NOTHING;
+}
+
+/** A token more that goes saves being read on every request, and being written again. */
+function lackingTokens(tallies: readonly EditTally[], prices: CachePrices): number {
+  const { readMultiplier, writeMultiplier, expectedTurns } = prices;
+  const { netBaseTokens } = bestOf(tallies) ?? NOTHING;
+  return Math.max(0, -netBaseTokens) / (expectedTurns * readMultiplier + writeMultiplier - readMultiplier);
 }
 
 function bestOf([first, ...others]: readonly EditTally[]): EditTally | undefined {

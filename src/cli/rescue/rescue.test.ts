@@ -226,7 +226,7 @@ describe("the size of what is rescued", () => {
     const text = everything(await readBack(found));
     expect(found.delivered?.handed.folded).toBeGreaterThan(10);
     expect(text).toContain(`${found.delivered?.handed.folded} messages summed up`);
-    expect(text).toContain(`${found.delivered?.handed.folded} earlier messages were folded`);
+    expect(text).toContain(`stands for ${found.delivered?.handed.folded} earlier messages`);
   });
 
   it("is that of the text where a later count cannot have seen it", async () => {

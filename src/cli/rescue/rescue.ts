@@ -219,7 +219,7 @@ function fold(messages: Transcript, budgetTokens: number, budgetChars: number): 
 
 /** What may be taken of the budget, tried in this order. */
 const SHARES = [
-  { kept: 0.9, summary: Number.POSITIVE_INFINITY },
+  { kept: 0.9, summary: 0.8 },
   { kept: 0.9, summary: 0.5 },
   { kept: 0.7, summary: 0.4 },
   { kept: 0.5, summary: 0.3 },
