@@ -1,4 +1,4 @@
-import { fileChanges, NO_FILES, recordFiles } from "../../stages/file-access.ts";
+import { NO_FILES, recordFiles } from "../../stages/file-access.ts";
 import { fillEdits } from "../../stages/lines/fill.ts";
 import { readRows } from "../../stages/lines/rows.ts";
 import { scoreRows } from "../../stages/lines/score.ts";
@@ -7,14 +7,12 @@ import { internWords } from "../../stages/lines/words.ts";
 import { redactTranscript } from "../../stages/redact.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
 import { fence } from "../../text/fence.ts";
-import { asObject } from "../../text/json.ts";
 import { CHARS_PER_TOKEN, estimateTokens, type TokenEstimator } from "../../text/tokens/estimate-tokens.ts";
 import { ELLIPSIS } from "../../text/truncate.ts";
 import { createRenderer } from "../../transcript/content.ts";
 import { applyEdits, runStages } from "../../transcript/edit.ts";
 import { charsOf } from "../../transcript/estimate-message.ts";
 import { type Message, type Transcript, typedText, withUniqueIds } from "../../transcript/message.ts";
-import type { ToolPart } from "../../transcript/part.ts";
 import { collectAnchors } from "./anchors.ts";
 import type { PreviousSummary } from "./message.ts";
 import {
@@ -68,7 +66,7 @@ export function createFold({
   const clean = runStages(newest, stages).transcript;
   const pieces = piecesOf(clean, createTextCleaner("off"));
   const names = namesOf(clean, collectAnchors([], pieces));
-  const select = createLineSelection(clean);
+  const work = readWork(clean);
   const earlier = readEarlier(previous);
   const lastAnswer = fenceQuote(pieces.findLast(({ type }) => type === "assistant")?.text.trim() ?? "");
   return (maxChars) => {
@@ -88,11 +86,11 @@ export function createFold({
     const workChars = leftChars() - namesChars;
     const old = fence(lastLines(lines, Math.floor(workChars * EARLIER_SHARE)), SUMMARY_TAGS);
     if (old !== "") text += `\n${ELLIPSIS}\n${old}`;
-    text += select(Math.floor((workChars - old.length) * (1 - WRITTEN_SHARE)));
+    text += work.select(Math.floor((workChars - old.length) * (1 - WRITTEN_SHARE)));
     if (!text.includes(lastAnswer.slice(0, MIN_CHARS)))
       add(ANSWER, cutQuote(lastAnswer, Math.floor(workChars * ANSWER_SHARE)));
     const room = maxChars - namesChars - text.length;
-    add(WRITTEN, newestWritten(clean, text, room - WRITTEN.length - 1));
+    add(WRITTEN, newestWritten(work.changes, text, room - WRITTEN.length - 1));
     add(NAMES, unnamed(names, text, leftChars() - NAMES.length - 1));
     return text;
   };
@@ -159,8 +157,8 @@ function newestWithin(messages: Transcript, maxChars: number): Transcript {
   return messages.slice(start);
 }
 
-/** A function that gives the lines of messages that are most likely needed next, in at most so many characters. */
-function createLineSelection(messages: Transcript): (maxChars: number) => string {
+/** The work in messages: the lines that are most likely needed next, and what edits wrote, oldest first. */
+function readWork(messages: Transcript): Work {
   const last = messages.findLastIndex(isTyped);
   const shown = messages.filter((message, index) => index === last || !isTyped(message));
   const fill = readRows(shown);
@@ -169,7 +167,7 @@ function createLineSelection(messages: Transcript): (maxChars: number) => string
   const write = (transcript: Transcript): string =>
     fence(withoutEmptyFrames(transcript.map(render).join("")), SUMMARY_TAGS);
   const whole = write(shown);
-  return (maxChars) => {
+  const select = (maxChars: number): string => {
     if (whole.length <= maxChars) return whole;
     let best = "";
     // What is written takes less than is counted: frames without content are left out.
@@ -187,6 +185,13 @@ function createLineSelection(messages: Transcript): (maxChars: number) => string
     }
     return best === "" && maxChars > 0 ? `\n${lastLines(whole, maxChars - 1)}` : best;
   };
+  return { select, changes: fill.segments.flatMap(({ source, text }) => (source === "change" ? text : [])) };
+}
+
+interface Work {
+  /** In at most so many characters. */
+  readonly select: (maxChars: number) => string;
+  readonly changes: readonly string[];
 }
 
 const ROUNDS = 5;
@@ -216,16 +221,14 @@ function withoutEmptyFrames(text: string): string {
 }
 
 /** The newest lines that edits wrote and the text does not contain: what is edited next is mostly among them. */
-function newestWritten(transcript: Transcript, text: string, maxChars: number): string {
+function newestWritten(changes: readonly string[], text: string, maxChars: number): string {
   let leftChars = maxChars;
   const blocks: string[] = [];
   const known = new Set(text.split("\n").map((line) => line.trim()));
-  const calls = transcript.flatMap(({ parts }) => parts.filter((part) => part.type === "tool"));
-  for (const part of calls.toReversed()) {
+  for (const change of changes.toReversed()) {
     if (leftChars < MIN_WRITTEN_CHARS) break;
-    if (part.outcome.status !== "done" || fileChanges(part).every(({ type }) => type === "read")) continue;
     let block = "";
-    for (const written of writtenLines(part)) {
+    for (const written of writtenLines(change)) {
       const line = fenceQuote(written);
       const bare = line.trim();
       if (bare.length < MIN_WRITTEN_LINE_CHARS || known.has(bare)) continue;
@@ -244,20 +247,12 @@ const GAP = `${ELLIPSIS}\n`;
 const MIN_WRITTEN_CHARS = 60;
 const MIN_WRITTEN_LINE_CHARS = 8;
 
-/** The lines that a call put into files: new text of an edit, content, and what a patch adds or stands beside. */
-function writtenLines({ input }: ToolPart): readonly string[] {
-  const lines: string[] = [];
-  const values: [string, unknown][] = [["", input]];
-  for (const [key, value] of values) {
-    if (typeof value !== "string") values.push(...Object.entries(asObject(value)));
-    else if (value.includes("*** Begin Patch"))
-      for (const line of value.split("\n")) if (/^[+ ]/.test(line)) lines.push(line.slice(1));
-    if (typeof value === "string" && WRITTEN_KEYS.test(key)) lines.push(...value.split("\n"));
-  }
-  return lines;
+/** The lines of what a call put into a file; of a patch those that it adds or stands beside. */
+function writtenLines(text: string): readonly string[] {
+  const lines = text.split("\n");
+  if (!text.includes("*** Begin Patch")) return lines;
+  return lines.filter((line) => /^[+ ]/.test(line)).map((line) => line.slice(1));
 }
-
-const WRITTEN_KEYS = /^(?:new_?(?:string|str|text)|contents?|file_text)$/i;
 
 /** Paths and identifiers of messages, files that were changed first, each by its path from the folder of the work. */
 function namesOf(messages: Transcript, anchors: ReturnType<typeof collectAnchors>): readonly string[] {
