@@ -165,7 +165,10 @@ function readWork(messages: Transcript): Work {
   const scores = scoreRows(fill, internWords(fill));
   const render = createRenderer();
   const write = (transcript: Transcript): string =>
-    fence(withoutEmptyFrames(transcript.map(render).join("")), SUMMARY_TAGS);
+    fence(
+      withoutEmptyFrames(transcript.map((message) => unlabelled(render(message))).join("")),
+      SUMMARY_TAGS,
+    );
   const whole = write(shown);
   const select = (maxChars: number): string => {
     if (whole.length <= maxChars) return whole;
@@ -196,6 +199,11 @@ interface Work {
 
 const ROUNDS = 5;
 
+/** A message without the line that says who speaks: the words of the user that count stand among the facts. */
+function unlabelled(rendered: string): string {
+  return rendered.replace(/^\n[^\n]*/, "");
+}
+
 function isTyped(message: Message): boolean {
   return message.role === "user" && typedText(message) !== "";
 }
@@ -205,8 +213,7 @@ function withoutEmptyFrames(text: string): string {
   const known = new Set<string>();
   return text
     .replace(/^\[Tool result\]\n(?:\[\.\.\.\]\n)?/gm, "")
-    .replace(/^Agent:\n(?=\[Tool: )/gm, "")
-    .replace(/^\[\.\.\.\]\n(?=\[Tool: |Agent:$|User:$)/gm, "")
+    .replace(/^\[\.\.\.\]\n(?=\[Tool: )/gm, "")
     .replace(/^\[Tool: .*$/gm, (line) =>
       line
         .replace(/"replace_?all":false,?/i, "")
