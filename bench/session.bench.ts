@@ -212,10 +212,10 @@ async function benchTurns(): Promise<void> {
       `${(stateChars / shownChars).toFixed(2)}x`,
     ]);
   }
-  printTable("A session of 4,000 turns, each appended, prepared and projected: the best of three runs", rows);
+  printTable("A session of 4,000 turns, each appended, prepared and projected: the best of two runs", rows);
 }
 
-const TURN_RUNS = 3;
+const TURN_RUNS = 2;
 
 interface TurnsRun {
   /** CPU time of the first half of the turns, and of the second. */
