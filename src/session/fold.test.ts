@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { deepFreeze } from "../../test/rig/notation.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
-import { hideMessage } from "../transcript/edit.ts";
+import { type Edit, hideMessage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { foldHistory, UNDO_BATCHES } from "./fold.ts";
+import { FOLDED_AT_ONCE, foldHistory, UNDO_BATCHES } from "./fold.ts";
 import { createHistory, type EditBatch } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { createSession, type Session } from "./session.ts";
@@ -131,19 +131,28 @@ describe("batches that cannot be taken back any more", () => {
   it("are the oldest of many small ones, too", () => {
     const history = createHistory();
     history.observe(SOURCE);
-    for (let count = 0; count <= 2 * UNDO_BATCHES; count++) history.add(smallBatch(count));
+    for (let count = 0; count <= UNDO_BATCHES + FOLDED_AT_ONCE; count++) history.add(smallBatch(count));
     const before = history.transcript().filter(({ metadata }) => metadata?.agentVisible !== false);
     foldHistory(history);
     expect(history.batches()).toHaveLength(UNDO_BATCHES + 1);
     expect(history.transcript().filter(({ metadata }) => metadata?.agentVisible !== false)).toEqual(before);
   });
 
+  it("are fewer at once where they are large", () => {
+    const history = createHistory();
+    history.observe(SOURCE);
+    for (let count = 0; count <= 2 * UNDO_BATCHES; count++) history.add(largeBatch(count));
+    foldHistory(history);
+    expect(history.batches()).toHaveLength(UNDO_BATCHES + 1);
+  });
+
   it("are the same whether they are read at once, as after a restart, or came one by one", () => {
     const oneByOne = createHistory();
     const atOnce = createHistory();
     for (const history of [oneByOne, atOnce]) history.observe(SOURCE);
-    for (let count = 0; count < 5 * UNDO_BATCHES + 3; count++) {
-      for (const history of [oneByOne, atOnce]) history.add(smallBatch(count));
+    for (let count = 0; count < UNDO_BATCHES + 2 * FOLDED_AT_ONCE + 3; count++) {
+      const batch = count % 50 < 30 ? largeBatch(count) : smallBatch(count);
+      for (const history of [oneByOne, atOnce]) history.add(batch);
       foldHistory(oneByOne);
     }
     foldHistory(atOnce);
@@ -161,4 +170,10 @@ const SOURCE: Transcript = Array.from({ length: 500 }, (_, index) => ({
 function smallBatch(count: number): EditBatch {
   const edits = [hideMessage(SOURCE[count * 3] as Message, { stage: "test", reason: "pruned" })];
   return { id: `b${count}`, step: "prune", reason: "pays", at: count, edits };
+}
+
+/** Hides one message in many ways. */
+function largeBatch(count: number): EditBatch {
+  const [edit] = smallBatch(count).edits;
+  return { ...smallBatch(count), edits: Array.from({ length: 11 }, () => edit as Edit) };
 }

@@ -15,6 +15,7 @@ export function foldHistory(history: Pick<History, "source" | "transcript" | "ba
   const folded = foldBatches(history.source(), batches);
   if (folded === batches) return;
   const dropped = history.replace(folded);
+  // Moved messages, for one, cannot be told in this way: then everything stays as it is.
   if (dropped.length > 0 || !isSameToModel(history.transcript(), before)) history.replace(batches);
 }
 
@@ -34,17 +35,34 @@ export function isFolded({ step }: EditBatch): boolean {
 
 const FOLDED = "folded";
 
-/** How many batches can be taken back at most; they are folded when there are twice as many. */
+/** How many batches can be taken back at least. */
 export const UNDO_BATCHES = 20;
+
+/** Small batches are folded so many at once, since folding looks at the whole window. */
+export const FOLDED_AT_ONCE = 60;
+/** Batches of so many edits are folded earlier, `UNDO_BATCHES` at once, since they are what makes a state large. */
+const FOLDED_EDITS = 200;
 
 /** Those up to the compaction before the newest one, and those beyond what can be taken back. */
 function foldableCount(batches: readonly EditBatch[]): number {
   const newest = batches.findLastIndex(isCompaction);
   const before = batches.findLastIndex((batch, index) => index < newest && isCompaction(batch));
-  // Many that are read at once are folded where they would have been one by one, so that a restart changes nothing.
-  const rounds = Math.floor((batches.length - 1) / UNDO_BATCHES) - 1;
-  const surplus = rounds > 0 ? rounds * UNDO_BATCHES + 1 : 0;
-  return Math.max(before + 1, surplus);
+  return Math.max(before + 1, surplusCount(batches));
+}
+
+/** Many that are read at once are folded where they would have been one by one, so that a restart changes nothing. */
+function surplusCount(batches: readonly EditBatch[]): number {
+  let surplus = 0;
+  let edits = 0;
+  // The first is the one that others were folded into, or becomes it.
+  for (let index = 1; index < batches.length - UNDO_BATCHES; index++) {
+    edits += batches[index]?.edits.length ?? 0;
+    const count = index - Math.max(surplus - 1, 0);
+    if (count < (edits < FOLDED_EDITS ? FOLDED_AT_ONCE : UNDO_BATCHES)) continue;
+    surplus = index + 1;
+    edits = 0;
+  }
+  return surplus;
 }
 
 function isCompaction({ edits }: EditBatch): boolean {
@@ -63,9 +81,6 @@ function foldAll(source: Transcript, { batches, newer }: FoldInput): EditBatch |
   if (last === undefined || at === undefined) return undefined;
   const after = applyEdits(source, batches.flatMap(datedEdits), { at });
   const edits = equalEdits(source, { after, batches, newer });
-  const folded = applyEdits(source, edits, { at });
-  // Moved messages, for one, cannot be told in this way: then everything stays as it is.
-  if (!isSameToModel(folded, after)) return undefined;
   return { id: last.id, step: FOLDED, reason: `${last.step} and before`, at, edits };
 }
 

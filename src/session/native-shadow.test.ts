@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
 import { hideMessage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, textOf } from "../transcript/message.ts";
-import { foldHistory, UNDO_BATCHES } from "./fold.ts";
+import { FOLDED_AT_ONCE, foldHistory, UNDO_BATCHES } from "./fold.ts";
 import { createHistory } from "./history.ts";
 
 const block: Message = {
@@ -115,7 +115,9 @@ describe("a session whose provider compacts", () => {
 
   it("keeps its shadow when old batches become one", () => {
     const history = createHistory();
-    const many = Array.from({ length: 2 * UNDO_BATCHES + 1 }, (_, index) => user(`u${index}`, "More."));
+    const many = Array.from({ length: UNDO_BATCHES + FOLDED_AT_ONCE + 1 }, (_, index) =>
+      user(`u${index}`, "More."),
+    );
     history.observe([block, ...many]);
     const why = { stage: "test", reason: "test" };
     const shadow: Message = { ...answer("n~shadow", "So far."), metadata: { agentVisible: false } };
