@@ -74,6 +74,14 @@ describe("a summary without a model", () => {
     expect(text).toContain("src/parser1.ts");
   });
 
+  it("leaves out what the agent's program wrote in the user's name", () => {
+    const text = "Do NOT write any code until the design is approved.";
+    const skill: Message = { id: "k", role: "user", parts: [{ type: "text", text, synthetic: true }] };
+    const folded = createFold({ messages: [skill, ...work(1)] })(4_000);
+    expect(folded).not.toContain("until the design is approved");
+    expect(folded).toContain("Please mend the parser, part 1.");
+  });
+
   it("is never empty", () => {
     expect(foldSummary({ messages: [] }, { maxTokens: 0 })).not.toBe("");
   });

@@ -160,7 +160,9 @@ function newestWithin(messages: Transcript, maxChars: number): Transcript {
 /** The work in messages: the lines that are most likely needed next, and what edits wrote, oldest first. */
 function readWork(messages: Transcript): Work {
   const last = messages.findLastIndex(isTyped);
-  const shown = messages.filter((message, index) => index === last || !isTyped(message));
+  const shown = messages.filter(
+    (message, index) => index === last || !(isTyped(message) || isInjected(message)),
+  );
   const fill = readRows(shown);
   const scores = scoreRows(fill, internWords(fill));
   const render = createRenderer();
@@ -206,6 +208,11 @@ function unlabelled(rendered: string): string {
 
 function isTyped(message: Message): boolean {
   return message.role === "user" && typedText(message) !== "";
+}
+
+/** True for text that the agent's program wrote in the user's name, such as that of a skill: here it would be an order without a speaker. */
+function isInjected({ role, parts }: Message): boolean {
+  return role === "user" && parts.every((part) => part.type === "text" && part.synthetic);
 }
 
 /** The text of messages without what says nothing: frames of results, gaps at their ends, inputs of which no line is left, and folders of files that were named before. */
