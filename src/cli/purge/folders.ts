@@ -62,6 +62,10 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
     join(folders.control, "requests"),
   ];
   addRecords(draft, await Promise.all(recordFolders.map((folder) => readRecords(folder, draft))));
+  const long = join(folders.journal, "long");
+  const stores = [...recordFolders, folders.journal, long, folders.spill, folders.views];
+  if (places === "usual") stores.push(join(defaultStateFolder(), "spill"));
+  for (const folder of stores) draft.leftovers.push(...(await temporariesIn(folder, draft)));
   await addChildSessions(draft, join(folders.root, CHILD_SESSIONS));
   await addLogs(draft, folders.journal);
   draft.leftovers.push(...(await readHomeFiles(folders)));
@@ -72,7 +76,7 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
   const contents = [
     ...(await contentsIn(folders.spill, "spill")),
     ...(await contentsIn(folders.views, "view")),
-    ...(await contentsIn(join(folders.journal, "long"), "long")),
+    ...(await contentsIn(long, "long")),
   ];
   if (places === "usual") {
     contents.push(...(await contentsIn(join(defaultStateFolder(), "spill"), "spill")));
@@ -134,12 +138,10 @@ interface InventoryRequest {
 
 /** Opens a folder as a store only if it holds records, since opening changes its permissions. */
 async function readRecords(folder: string, draft: InventoryDraft): Promise<RecordPlace> {
-  const files: RecordPlace["files"][number][] = [];
-  for (const file of await filesIn(folder)) {
+  const files = (await filesIn(folder)).flatMap((file) => {
     const name = recordNameOf(basename(file.path));
-    if (name !== undefined) files.push({ ...file, name });
-    else if (isStaleTemporary(file, draft.nowMs)) draft.leftovers.push(file);
-  }
+    return name === undefined ? [] : [{ ...file, name }];
+  });
   if (files.length === 0) return { folder, files, records: [] };
   const listed = await createFileRecordStore({ root: folder, durable: false }).list();
   if (listed.status === "failed") draft.problems.push(`${folder}: ${listed.reason}`);
@@ -160,10 +162,7 @@ async function addLogs(draft: InventoryDraft, folder: string): Promise<void> {
   const writers = new Set(runningInstances(draft).map(({ process }) => `${process.pid}`));
   for (const file of await filesIn(folder)) {
     const [, name = "", pid] = LOG_SEGMENT_NAME.exec(basename(file.path)) ?? [];
-    if (pid === undefined) {
-      if (isStaleTemporary(file, draft.nowMs)) draft.leftovers.push(file);
-      continue;
-    }
+    if (pid === undefined) continue;
     const session = sessionByName(draft, name);
     session.logs.push(file);
     if (writers.has(pid)) session.usedBy ??= `process ${pid} writes its log`;
@@ -218,11 +217,16 @@ async function contentsIn(
   return contents;
 }
 
-/** True for an unfinished file or a lock that a killed program left, old enough that no program can still need it. */
-function isStaleTemporary({ path, usedAtMs }: InventoryFile, nowMs: number): boolean {
-  const isTemporary = /^\.\d+-[0-9a-f]{16}\.tmp$|\.lock(?:\.break)?$/.test(basename(path));
-  return isTemporary && nowMs - usedAtMs > TEMPORARY_MAX_AGE_MS;
+/** Unfinished files and locks that killed programs left in the folder of a store. While a program is at work, a new one may be its own. */
+async function temporariesIn(folder: string, draft: InventoryDraft): Promise<readonly InventoryFile[]> {
+  const isQuiet = runningInstances(draft).length === 0;
+  return (await filesIn(folder)).filter(
+    ({ path, usedAtMs }) =>
+      TEMPORARY_NAME.test(basename(path)) && (isQuiet || draft.nowMs - usedAtMs > TEMPORARY_MAX_AGE_MS),
+  );
 }
+
+const TEMPORARY_NAME = /^\.\d+-[0-9a-f]{16}\.tmp$|\.lock(?:\.break)?$/;
 
 async function entriesIn(folder: string): Promise<readonly Entry[]> {
   try {

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { completedFork, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkOwner } from "../../fork/life/record.ts";
@@ -28,6 +28,9 @@ import { planPurge } from "./plan.ts";
 
 const DAY_MS = 86_400_000;
 const GONE: ProcessIdentity = { ...currentProcess(), pid: 2 ** 22 + 1 };
+
+/** What a program leaves that is killed between two steps of a write. */
+const UNFINISHED = [`.${GONE.pid}-${"0".repeat(16)}.tmp`, "some.lock"];
 
 let home: string;
 let store: string;
@@ -246,6 +249,27 @@ describe("carryover purge", () => {
     await fill("ses_left", { owner });
     expect(await purge("--all", "--yes")).toBe(0);
     expect(filesBelow(store)).toEqual([]);
+  });
+
+  it("takes what a program was writing when it was killed, in any of its stores", async () => {
+    for (const running of ["no", "yes"]) {
+      await fill("ses_killed");
+      const folders = [
+        ...[join("forks", "project"), "journal", join("journal", "long"), "spill", "views"],
+        ...["instances", "requests"].map((name) => join("control", name)),
+      ].map((name) => join(store, name));
+      for (const folder of folders) {
+        mkdirSync(folder, { recursive: true });
+        for (const name of UNFINISHED) writeFileSync(join(folder, name), JSON.stringify(GONE));
+      }
+      if (running === "yes") await lease("i1", currentProcess());
+      expect(await purge("--all", "--yes")).toBe(0);
+      const left = filesBelow(store).filter((path) => UNFINISHED.includes(basename(path)));
+      expect(left.map((path) => basename(path))).toEqual(
+        running === "no" ? [] : folders.flatMap(() => UNFINISHED),
+      );
+      if (running === "no") expect(existsSync(store)).toBe(false);
+    }
   });
 
   it("touches neither foreign files nor what a link leads to", async () => {
