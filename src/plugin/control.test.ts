@@ -4,7 +4,7 @@ import { createTestContext, hooksOf } from "../../test/rig/plugin-context.ts";
 import type { RecordStore } from "../fork/life/record-store.ts";
 import { createLease, readLease } from "../fork/life/stored-record.ts";
 import type { Hooks } from "../hosts/opencode/hooks.ts";
-import { currentProcess } from "../stores/files/lock.ts";
+import { currentProcess } from "../stores/files/exclusive-access.ts";
 import { createMemoryRecordStore } from "../stores/memory.ts";
 import { createControlFeature } from "./control.ts";
 import type { Forks } from "./forks/forks.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { currentRun, isLive } from "../fork/life/record.ts";
 import type { RecordFound, RecordState } from "../fork/life/record-store.ts";
 import { createLease, leaseRecordId, readLease } from "../fork/life/stored-record.ts";
-import { currentProcess } from "../stores/files/lock.ts";
+import { currentProcess } from "../stores/files/exclusive-access.ts";
 import { asNumber, asObject, asString, jsonOrText } from "../text/json.ts";
 import { plural } from "../text/truncate.ts";
 import type { Feature, PluginContext } from "./context/context.ts";

@@ -1,6 +1,6 @@
 import { safeJson } from "../text/json.ts";
 import { clipJson, headCut, truncate } from "../text/truncate.ts";
-import { cutOutcome, handleOf, isCleared, outcomeText, type ToolCall } from "../transcript/content.ts";
+import { cutOutcome, handleOf, isCleared, outcomeText } from "../transcript/content.ts";
 import { applyEdits, type Edit, type EditReason } from "../transcript/edit.ts";
 import { IMAGE_CHARS } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
@@ -150,21 +150,6 @@ interface ClipInput {
   readonly json: string;
   readonly limitChars: number;
   readonly previewChars?: number;
-}
-
-/** An edit that replaces a call by a shorter one, with how much that leaves out. */
-export function replaceCall(
-  { message, partIndex, part }: ToolCall,
-  shorter: ToolPart,
-  why: Pick<CutOptions, "stage" | "reason">,
-): Edit {
-  const chars = omittedChars(shorter) - omittedChars(part);
-  const omitted = { chars, handle: handleOf(message, partIndex) };
-  return { type: "replace-part", messageId: message.id, partIndex, part: shorter, ...why, omitted };
-}
-
-function omittedChars({ cut, inputCut }: ToolPart): number {
-  return (cut?.omittedChars ?? 0) + (inputCut?.omittedChars ?? 0);
 }
 
 /** A part with a line in the place of each medium; the same reference when it has none. */

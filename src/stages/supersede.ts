@@ -8,13 +8,12 @@ import {
   type ToolResult,
   toolResults,
 } from "../transcript/content.ts";
-import type { Edit, Handle, Stage } from "../transcript/edit.ts";
+import { type Edit, type Handle, replaceCall, type Stage } from "../transcript/edit.ts";
 import { type Transcript, withText } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 import { filterCompacted, startOfNewestTurns } from "./boundary.ts";
 import { type FileAccess, type FileRead, fileAccess } from "./file-access.ts";
 import { PRUNE_PROTECT_TURNS, PRUNE_PROTECTED_TOOLS } from "./prune.ts";
-import { replaceCall } from "./shrink.ts";
 
 /**
  * Replaces results that newer ones make obsolete by a line that names the newer one: reads of lines that were read

@@ -19,10 +19,10 @@ import {
   type ToolResult,
   toolResults,
 } from "../transcript/content.ts";
-import type { Edit, Handle, Stage } from "../transcript/edit.ts";
+import { type Edit, type Handle, replaceCall, type Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
-import { clipInput, replaceCall } from "./shrink.ts";
+import { clipInput } from "./shrink.ts";
 
 /** Cuts tool results and their inputs by age, in three tiers: the newest results stay whole, older ones keep less. */
 export function graduatedTiers(options: GraduatedTiersOptions): Stage {

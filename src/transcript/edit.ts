@@ -1,8 +1,8 @@
 import { optionsCheck, required, rule, type Shape } from "../text/check.ts";
-import { handleOf } from "./content.ts";
+import { handleOf, type ToolCall } from "./content.ts";
 import { charsOf, charsOfPart } from "./estimate-message.ts";
 import { type Message, type Transcript, withMetadata } from "./message.ts";
-import type { Handle, MessageId, Part } from "./part.ts";
+import type { Handle, MessageId, Part, ToolPart } from "./part.ts";
 
 export type { Handle } from "./part.ts";
 
@@ -106,6 +106,21 @@ interface PartPlace {
   readonly message: Message;
   readonly partIndex: number;
   readonly part: Part;
+}
+
+/** An edit that replaces a call by a shorter one, with how much that leaves out. */
+export function replaceCall(
+  { message, partIndex, part }: ToolCall,
+  shorter: ToolPart,
+  why: Pick<EditBase, "stage" | "reason">,
+): Edit {
+  const chars = omittedChars(shorter) - omittedChars(part);
+  const omitted = { chars, handle: handleOf(message, partIndex) };
+  return { type: "replace-part", messageId: message.id, partIndex, part: shorter, ...why, omitted };
+}
+
+function omittedChars({ cut, inputCut }: ToolPart): number {
+  return (cut?.omittedChars ?? 0) + (inputCut?.omittedChars ?? 0);
 }
 
 /** Looks at a transcript and says what to change; changes nothing itself. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { findArgumentProblems } from "../cli.ts";
 import { forkCommand } from "../fork.ts";
 import { statsCommand } from "../stats.ts";
-import { findArgumentProblems, parseSize } from "./cli-error.ts";
+import { parseSize } from "./cli-error.ts";
 
 describe("the options of a command line", () => {
   it("are all looked at, with the nearest name, the value and what to give", () => {

@@ -2,7 +2,6 @@ import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { nearest } from "../../text/check.ts";
 
 /** A failure that the user can correct, or one outside of Carryover: the message, and lines of advice. */
 export class CliError extends Error {
@@ -171,39 +170,4 @@ export function parseFolder(value: string): string {
   throw new InvalidArgumentError(
     found === undefined ? "There is no such folder." : "It is a file; give a folder.",
   );
-}
-
-/** What is wrong with each option on a command line; the parser itself stops at the first problem. */
-export function findArgumentProblems(command: Command, args: readonly string[]): readonly string[] {
-  const problems: string[] = [];
-  const known = command.options.flatMap(({ long }) => (long ? [long] : []));
-  for (let index = 0; index < args.length && args[index] !== "--"; index++) {
-    const [, flag = "", inline] = /^(--[^=]+)(?:=(.*))?$/s.exec(args[index] ?? "") ?? [];
-    if (flag === "--help" || flag === "--version") return [];
-    const option = command.options.find(({ long }) => long === flag);
-    if (option === undefined) {
-      if (flag !== "") problems.push(`${flag} is not an option; ${nearest(flag, known)}`);
-      continue;
-    }
-    if (!option.required) continue;
-    const value = inline ?? args[++index];
-    if (value === undefined) problems.push(`${flag} is missing its value; give ${option.flags}`);
-    else
-      problems.push(
-        ...problemsOf(() => option.parseArg?.(value, undefined as never), `${flag} is "${value}"`),
-      );
-  }
-  return problems;
-}
-
-function problemsOf(parse: () => unknown, what: string): readonly string[] {
-  try {
-    parse();
-    return [];
-  } catch (error) {
-    if (!(error instanceof InvalidArgumentError)) throw error;
-    return [
-      `${what}; ${error.message.replace(/\.$/, "").replace(/^[A-Z]/, (letter) => letter.toLowerCase())}`,
-    ];
-  }
 }

@@ -5,7 +5,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ProcessIdentity, processOf, processState } from "../../stores/files/lock.ts";
+import { type ProcessIdentity, processOf, processState } from "../../stores/files/exclusive-access.ts";
 import type { AgentPlace, FileAgent, HookAgent, StartWords } from "./hook-agent.ts";
 
 /**

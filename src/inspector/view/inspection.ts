@@ -3,7 +3,7 @@ import { plainMessages } from "../../eval/probe/history-text.ts";
 import type { Probe } from "../../eval/probe/next-use.ts";
 import { createScorer } from "../../eval/probe/score-text.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
-import { createWindowMeasure } from "../../session/measure-window.ts";
+import { createWindowMeasure } from "../../session/context-meter.ts";
 import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import { deepEqual } from "../../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";

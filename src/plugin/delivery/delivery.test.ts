@@ -4,7 +4,7 @@ import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts"
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
 import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
-import { currentProcess } from "../../stores/files/lock.ts";
+import { currentProcess } from "../../stores/files/exclusive-access.ts";
 import { asObject } from "../../text/json.ts";
 import { createForkAdoption } from "../forks/clock.ts";
 import { createDeliveryFeature } from "./delivery.ts";

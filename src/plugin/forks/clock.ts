@@ -12,7 +12,7 @@ import {
   rebuildForkRecord,
 } from "../../fork/life/stored-record.ts";
 import { readForkTraces } from "../../fork/life/undo.ts";
-import { processState } from "../../stores/files/lock.ts";
+import { processState } from "../../stores/files/exclusive-access.ts";
 import type { Feature } from "../context/context.ts";
 import type { AgentHost, SessionFacts } from "../host/agent-host.ts";
 import { VIEW_KEPT_MS } from "../stores/views.ts";

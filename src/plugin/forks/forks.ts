@@ -11,7 +11,7 @@ import {
 import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/start.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { currentProcess } from "../../stores/files/lock.ts";
+import { currentProcess } from "../../stores/files/exclusive-access.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { ViewCapture, ViewStore } from "../stores/views.ts";

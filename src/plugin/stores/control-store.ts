@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { type InstanceLease, readLease } from "../../fork/life/stored-record.ts";
-import { processState } from "../../stores/files/lock.ts";
+import { processState } from "../../stores/files/exclusive-access.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import type { PostgresStores } from "../../stores/postgres/stores.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";

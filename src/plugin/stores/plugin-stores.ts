@@ -4,7 +4,7 @@ import type { ForkRecord } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { type InstanceLease, leaseState, readForkRecord, readLease } from "../../fork/life/stored-record.ts";
 import type { Journal, JournalContent } from "../../session/journal.ts";
-import { processState } from "../../stores/files/lock.ts";
+import { processState } from "../../stores/files/exclusive-access.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import type { StoreFailure } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";

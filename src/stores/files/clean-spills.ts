@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { callback, check, limitFrom, type Shape, throwProblems } from "../../text/check.ts";
 import { codeOf, failureOf, type StoreFailure } from "../../text/json.ts";
+import { openPrivateFolder, withFileLock } from "./exclusive-access.ts";
 import {
   createPause,
   FILE_STORE_SHAPE,
@@ -11,8 +12,6 @@ import {
   removeOldTemporaries,
   syncFolder,
 } from "./file-system.ts";
-import { withFileLock } from "./lock.ts";
-import { openPrivateFolder } from "./private-folder.ts";
 
 /** Removes spilled files that are too old or too many, least recently used first, but never a live or a recent one. */
 export async function cleanSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {

@@ -307,35 +307,6 @@ export interface StateFolderEnvironment {
   readonly HOME?: string | undefined;
 }
 
-/** Encodes content in chunks of at most 1 MiB that split no character. The buffer of a chunk is reused for the next. */
-export function* byteChunks(content: string | Uint8Array): Generator<Uint8Array, void, undefined> {
-  if (typeof content !== "string") {
-    for (let start = 0; start < content.byteLength; start += CHUNK_BYTES) {
-      yield content.subarray(start, start + CHUNK_BYTES);
-    }
-    return;
-  }
-  const encoder = new TextEncoder();
-  const buffer = new Uint8Array(Math.min(CHUNK_BYTES, content.length * MAX_BYTES_PER_UNIT));
-  for (let start = 0; start < content.length; ) {
-    let end = Math.min(content.length, start + CHUNK_UNITS);
-    if (end < content.length && isHighSurrogate(content.charCodeAt(end - 1))) end -= 1;
-    yield buffer.subarray(0, encoder.encodeInto(content.slice(start, end), buffer).written);
-    start = end;
-  }
-}
-
-/** The largest chunk. */
-export const CHUNK_BYTES: number = 1_048_576;
-
-// A UTF-16 unit takes at most three bytes in UTF-8; a pair takes four.
-const MAX_BYTES_PER_UNIT = 3;
-const CHUNK_UNITS = Math.floor(CHUNK_BYTES / MAX_BYTES_PER_UNIT);
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
-}
-
 /** A function that yields to the event loop whenever 8 ms have passed since it last did: with one step more, nobody waits for 20. */
 export function createPause(beforePause?: () => void): () => Promise<void> {
   let startedMs = performance.now();
@@ -348,3 +319,63 @@ export function createPause(beforePause?: () => void): () => Promise<void> {
 }
 
 const SLICE_MS = 8;
+
+/** Encodes a line of JSON that ends with a checksum of everything before it. */
+export function sealLine(fields: readonly LineField[]): Uint8Array {
+  let text = '{"v":1';
+  for (const [name, json] of fields) text += `,${JSON.stringify(name)}:${json}`;
+  const body = Buffer.from(text);
+  return Buffer.concat([body, Buffer.from(`,"c":${crc32(body)}}\n`)]);
+}
+
+/** The name of a field, and its value as JSON. */
+export type LineField = readonly [name: string, json: string];
+
+/** Decodes a line (without its newline) and verifies its checksum. */
+export function openSealedLine(line: Uint8Array): SealedFields | LineDamage {
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
+  if (bytes.includes(0)) return { status: "damaged", code: "NUL", reason: "holds NUL bytes" };
+  const sealAt = bytes.lastIndexOf(',"c":');
+  const seal = sealAt < 0 ? null : /^,"c":([0-9]{1,10})\}$/.exec(bytes.toString("latin1", sealAt));
+  if (!seal) return { status: "damaged", code: "SYNTAX", reason: "is not a whole line" };
+  if (crc32(bytes.subarray(0, sealAt)) !== Number(seal[1])) {
+    return { status: "damaged", code: "CHECKSUM", reason: "does not match its checksum" };
+  }
+  try {
+    const fields: unknown = JSON.parse(bytes.toString("utf8"));
+    if (typeof fields !== "object" || fields === null || !("v" in fields) || fields.v !== 1) {
+      return { status: "damaged", code: "VERSION", reason: "was written by another version" };
+    }
+    return { status: "whole", fields: fields as Readonly<Record<string, unknown>> };
+  } catch {
+    return { status: "damaged", code: "SYNTAX", reason: "is not JSON" };
+  }
+}
+
+/** The fields of a valid line. */
+export interface SealedFields {
+  readonly status: "whole";
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Why a line is invalid. */
+export interface LineDamage {
+  readonly status: "damaged";
+  readonly code: "NUL" | "SYNTAX" | "CHECKSUM" | "VERSION";
+  readonly reason: string;
+}
+
+/** CRC-32 as in zip and PNG. */
+export function crc32(bytes: Uint8Array): number {
+  let crc = ~0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    crc = (crc >>> 8) ^ (table[(crc ^ (bytes[index] ?? 0)) & 0xff] ?? 0);
+  }
+  return ~crc >>> 0;
+}
+
+const table: Int32Array = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc;
+});

@@ -9,26 +9,24 @@ import type {
 } from "../../session/journal.ts";
 import { anyText, check, oneOf, required, type Shape, throwProblems } from "../../text/check.ts";
 import { codeOf, failureOf, toJson } from "../../text/json.ts";
+import { openPrivateFolder } from "./exclusive-access.ts";
 import {
   createPause,
   FILE_STORE_SHAPE,
   type FileSystem,
   ifAny,
+  type LineDamage,
+  type LineField,
   nodeFileSystem,
   openRegularFile,
+  openSealedLine,
   pathName,
   removeOldTemporaries,
+  type SealedFields,
+  sealLine,
   syncFolder,
   writeAll,
 } from "./file-system.ts";
-import { openPrivateFolder } from "./private-folder.ts";
-import {
-  type LineDamage,
-  type LineField,
-  openSealedLine,
-  type SealedFields,
-  sealLine,
-} from "./sealed-line.ts";
 import { createFileSpillStore, DAMAGED } from "./spill-store.ts";
 
 /**

@@ -12,6 +12,7 @@ import type {
 } from "../../fork/life/record-store.ts";
 import { check, throwProblems } from "../../text/check.ts";
 import { errorWithCode, failureOf, toJson } from "../../text/json.ts";
+import { type LockHold, openPrivateFolder, withFileLock } from "./exclusive-access.ts";
 import {
   createPause,
   FILE_STORE_SHAPE,
@@ -19,19 +20,18 @@ import {
   idOfPathName,
   ifAny,
   nodeFileSystem,
+  openSealedLine,
   pathName,
   readWholeFile,
   readWholeFileIfAny,
   removeIfAny,
   removeOldTemporaries,
   removeQuietly,
+  sealLine,
   syncFolder,
   temporaryPath,
   writeNewFile,
 } from "./file-system.ts";
-import { type LockHold, withFileLock } from "./lock.ts";
-import { openPrivateFolder } from "./private-folder.ts";
-import { openSealedLine, sealLine } from "./sealed-line.ts";
 
 /** A record store with a file for each record, replaced atomically under a lock; the previous copy is kept as a backup. */
 export function createFileRecordStore(options: FileRecordStoreOptions): RecordStore {

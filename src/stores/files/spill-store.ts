@@ -11,9 +11,8 @@ import {
   SPILL_LIMITS_SHAPE,
   type SpillLimits,
 } from "./clean-spills.ts";
+import { openPrivateFolder } from "./exclusive-access.ts";
 import {
-  byteChunks,
-  CHUNK_BYTES,
   createPause,
   defaultStateFolder,
   FILE_STORE_SHAPE,
@@ -26,7 +25,6 @@ import {
   temporaryPath,
   writeAll,
 } from "./file-system.ts";
-import { openPrivateFolder } from "./private-folder.ts";
 
 /** A spill store of files that are named by the hash of their content and readable by their owner only. Removes old files by itself. */
 export function createFileSpillStore(options: FileSpillStoreOptions = {}): SpillStore {
@@ -186,4 +184,33 @@ export async function readSpillFile(fs: FileSystem, path: string): Promise<Spill
 interface SpillContent {
   readonly sha256: string;
   readonly bytes: Uint8Array;
+}
+
+/** Encodes content in chunks of at most 1 MiB that split no character. The buffer of a chunk is reused for the next. */
+export function* byteChunks(content: string | Uint8Array): Generator<Uint8Array, void, undefined> {
+  if (typeof content !== "string") {
+    for (let start = 0; start < content.byteLength; start += CHUNK_BYTES) {
+      yield content.subarray(start, start + CHUNK_BYTES);
+    }
+    return;
+  }
+  const encoder = new TextEncoder();
+  const buffer = new Uint8Array(Math.min(CHUNK_BYTES, content.length * MAX_BYTES_PER_UNIT));
+  for (let start = 0; start < content.length; ) {
+    let end = Math.min(content.length, start + CHUNK_UNITS);
+    if (end < content.length && isHighSurrogate(content.charCodeAt(end - 1))) end -= 1;
+    yield buffer.subarray(0, encoder.encodeInto(content.slice(start, end), buffer).written);
+    start = end;
+  }
+}
+
+/** The largest chunk. */
+export const CHUNK_BYTES: number = 1_048_576;
+
+// A UTF-16 unit takes at most three bytes in UTF-8; a pair takes four.
+const MAX_BYTES_PER_UNIT = 3;
+const CHUNK_UNITS = Math.floor(CHUNK_BYTES / MAX_BYTES_PER_UNIT);
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
 }

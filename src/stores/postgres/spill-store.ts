@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { errorWithCode, failureOf, type StoreFailure } from "../../text/json.ts";
 import type { SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { isSha256 } from "../files/clean-spills.ts";
-import { byteChunks, CHUNK_BYTES, createPause } from "../files/file-system.ts";
-import { DAMAGED } from "../files/spill-store.ts";
+import { createPause } from "../files/file-system.ts";
+import { byteChunks, CHUNK_BYTES, DAMAGED } from "../files/spill-store.ts";
 import { type Connection, type PostgresDatabase, storableText } from "./database.ts";
 
 /** A spill store for all machines, keyed by the hash of the content. Outputs of a claimant are kept until it releases them. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { AT_MS, afterEvents, completedFork, runningFork } from "../../../../test/rig/forks/fork-samples.ts";
 import type { ForkRecord } from "../../../fork/life/record.ts";
 import type { RecordedForks } from "../../../plugin/stores/plugin-stores.ts";
-import { currentProcess } from "../../../stores/files/lock.ts";
+import { currentProcess } from "../../../stores/files/exclusive-access.ts";
 import {
   forkLines,
   forkNews,

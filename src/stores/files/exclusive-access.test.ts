@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { currentProcess, LOCK_TIMEOUT_MS, processState, withFileLock } from "./exclusive-access.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
-import { currentProcess, LOCK_TIMEOUT_MS, processState, withFileLock } from "./lock.ts";
 
 let folder: string;
 let path: string;
