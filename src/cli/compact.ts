@@ -10,7 +10,7 @@ import { planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../stores/system-clock.ts";
 import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
-import { errorMessage } from "../text/truncate.ts";
+import { errorMessage, formatNumber } from "../text/truncate.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "./files/output-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { editedText, type FileVersion, fileVersion, replaceFile } from "./files/write-file.ts";
@@ -21,7 +21,6 @@ import {
   colorsFor,
   createProgressLine,
   formatCount,
-  formatNumber,
   formatPercent,
   printJson,
   renderTable,

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
 import { Command } from "commander";
@@ -21,8 +21,9 @@ import {
 import { readRequests } from "../cost/read-requests.ts";
 import { MODEL_PRICES, type ModelPrice, readPrices } from "../cost/recorded-request.ts";
 import { replayCost } from "../eval/measures/measure-cost.ts";
-import { errorMessage } from "../text/truncate.ts";
-import { findTranscriptFiles } from "./files/find-files.ts";
+import { folderBeside } from "../hosts/host-files.ts";
+import { errorMessage, formatNumber } from "../text/truncate.ts";
+import { findTranscriptFiles, isFolder } from "./files/find-files.ts";
 import { type InputFile, readInput, sessionLabel } from "./files/read-input.ts";
 import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";
 import { sortDescending, sumOf } from "./inspect/profile-session.ts";
@@ -38,7 +39,6 @@ import {
   type Colors,
   colorsFor,
   formatCount,
-  formatNumber,
   formatPercent,
   printJson,
   renderSection,
@@ -78,8 +78,7 @@ async function runCost(named: string | undefined, flags: CostFlags): Promise<voi
   const prices = flags.prices === undefined ? undefined : await readPriceFile(flags.prices);
   if (flags.worker && !isMainThread) return serveThread((path) => fileCost(path, prices));
   const path = named === undefined ? undefined : await sessionPath(named);
-  if (path !== undefined && path !== "-" && (await isFolder(path)))
-    return printFolder(path, { flags, prices });
+  if (path !== undefined && path !== "-" && isFolder(path)) return printFolder(path, { flags, prices });
   const { file, found } = await openSession(path, { keep: "window" });
   const cost = explainCost(readRequests(file), prices && { prices });
   const subAgents = await subAgentCosts(file.name, prices);
@@ -116,13 +115,6 @@ async function readPriceFile(path: string): Promise<readonly ModelPrice[]> {
   return [...readPrices(value), ...MODEL_PRICES];
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-}
-
 /** What one file cost; its requests are those of a session, or of a sub-agent. */
 type FileCost =
   | { readonly status: "read"; readonly path: string; readonly cost: SessionCost }
@@ -142,7 +134,7 @@ async function fileCost(path: string, prices: readonly ModelPrice[] | undefined)
 
 /** Claude Code keeps the sessions of sub-agents in a folder beside the session. */
 async function subAgentCosts(path: string, prices: readonly ModelPrice[] | undefined) {
-  const folder = join(path.replace(/\.jsonl(?:\.gz|\.zst)?$/, ""), "subagents");
+  const folder = join(folderBeside(path), "subagents");
   const names = await readdir(folder).catch(() => []);
   const costs = await Promise.all(
     names.filter((name) => name.endsWith(".jsonl")).map((name) => fileCost(join(folder, name), prices)),

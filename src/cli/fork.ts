@@ -5,13 +5,14 @@ import { FORK_CHAR_BUDGET, type ForkProfile } from "../fork/context/options.ts";
 import { forkContext } from "../fork/fork.ts";
 import { redactTranscript } from "../stages/redact.ts";
 import { repairPairing } from "../stages/repair.ts";
+import { formatNumber } from "../text/truncate.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { FORCE_OPTION, outputFile, writeOutputFile } from "./files/output-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { editedText } from "./files/write-file.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
 import { CliError, parseBudget } from "./terminal/cli-error.ts";
-import { type Colors, colorsFor, formatNumber, jsonText, renderTable } from "./terminal/output.ts";
+import { type Colors, colorsFor, jsonText, renderTable } from "./terminal/output.ts";
 
 /** `carryover fork`: what a child would inherit of a session. */
 export function forkCommand(): Command {

@@ -1,7 +1,7 @@
 import { isMainThread } from "node:worker_threads";
 import { Command } from "commander";
 import { groupBy } from "../text/json.ts";
-import { errorMessage } from "../text/truncate.ts";
+import { errorMessage, formatNumber } from "../text/truncate.ts";
 import { findTranscriptFiles } from "./files/find-files.ts";
 import { readInput } from "./files/read-input.ts";
 import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";
@@ -24,7 +24,6 @@ import {
   type Colors,
   colorsFor,
   formatCount,
-  formatNumber,
   formatPercent,
   printJson,
   renderSection,

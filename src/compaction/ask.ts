@@ -297,7 +297,7 @@ type CompactionStep = (typeof STEPS)[number];
 const STEPS = ["hooks", "summary", "check"] as const;
 
 /** Tells how a compaction goes on. */
-export interface ProgressTeller {
+interface ProgressTeller {
   /** Another step, or another request for a summary, begins. */
   begin(doing: CompactionStep, attempt?: number): void;
   /** So many more characters of the summary have arrived. */

@@ -1,4 +1,4 @@
-import { plural } from "../text/truncate.ts";
+import { formatNumber, plural } from "../text/truncate.ts";
 import type { BreakCause, CacheBreak, SessionCost } from "./explain-cost.ts";
 import { type ModelPrice, priceOf } from "./recorded-request.ts";
 
@@ -22,7 +22,7 @@ export function rewritingLine({ totals, rewriting, breaks }: SessionCost): strin
 }
 
 /** A name, dollars, and what they were paid for. */
-export type CostRow = readonly [name: string, costUSD: number, text: string];
+type CostRow = readonly [name: string, costUSD: number, text: string];
 
 /** Dollars for people: cents, or more digits where there would be none. */
 export function formatUSD(costUSD: number): string {
@@ -62,7 +62,7 @@ export function describeBreak(found: CacheBreak): string {
   const likely = certainty === "likely" && cause !== "unknown" ? " (likely)" : "";
   const more = detail === "" ? "" : `: ${detail}`;
   const others = also.length === 0 ? "" : `; also ${also.map((each) => CAUSE_NAMES[each]).join(", ")}`;
-  const kept = `; ${number(cachedTokens - lostTokens)} of ${number(cachedTokens)} were still there`;
+  const kept = `; ${formatNumber(cachedTokens - lostTokens)} of ${formatNumber(cachedTokens)} were still there`;
   return `${CAUSE_NAMES[cause]}${likely}${more}${others}${cause === "unknown" ? kept : ""}`;
 }
 
@@ -88,7 +88,7 @@ export function causesByCost(breaks: readonly CacheBreak[]): readonly CauseSum[]
 }
 
 /** The breaks of one cause together. */
-export interface CauseSum {
+interface CauseSum {
   readonly cause: BreakCause;
   readonly breaks: number;
   readonly tokens: number;
@@ -106,9 +106,5 @@ export function priceSources({ requests }: SessionCost, prices?: readonly ModelP
 }
 
 function count(tokens: number): string {
-  return `${number(tokens)} tokens`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US");
+  return `${formatNumber(tokens)} tokens`;
 }

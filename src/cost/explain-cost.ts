@@ -1,5 +1,6 @@
 import { CACHE_PROFILES, type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
 import { asObject, asString, omitUndefined, safeJson } from "../text/json.ts";
+import { formatNumber } from "../text/truncate.ts";
 import type { Usage } from "../transcript/message.ts";
 import {
   createPriceFinder,
@@ -73,7 +74,7 @@ export interface ExplainedRequest
 }
 
 /** Sums over all requests. */
-export interface CostTotals extends Usage {
+interface CostTotals extends Usage {
   readonly requests: number;
   /** With reasoning, also where that is counted beside the output. */
   readonly billedOutputTokens: number;
@@ -359,7 +360,7 @@ function listChange(
     ].join(", ");
   const name = oldNames[first] ?? "";
   if (name !== nowNames[first]) return `${name} in another place`;
-  return `${name} from character ${sharedStart(old[first] ?? "", now[first] ?? "").toLocaleString("en-US")} on`;
+  return `${name} from character ${formatNumber(sharedStart(old[first] ?? "", now[first] ?? ""))} on`;
 }
 
 /** Of a text block its text, so that places in it are those that people see. */
@@ -383,7 +384,7 @@ function messageDetail(before: RecordedPrompt, after: RecordedPrompt, index: num
     return `${place} was removed`;
   const [old, now] = [before.textOf(hash), after.textOf(next)];
   if (old === undefined || now === undefined) return `${place} was changed`;
-  return `${place} was changed from character ${sharedStart(old, now).toLocaleString("en-US")} on`;
+  return `${place} was changed from character ${formatNumber(sharedStart(old, now))} on`;
 }
 
 /** How many characters two texts have in common from the start. */

@@ -35,7 +35,7 @@ export function createRequestRecorder(format: FormatName): RequestRecorder | und
 }
 
 /** A session as it was read, with all its lines. */
-export interface RecordedSession {
+interface RecordedSession {
   readonly format: FormatName;
   readonly wire: unknown;
   readonly transcript: Transcript;

@@ -256,7 +256,7 @@ export function priceRequest(
 }
 
 /** What is priced of a request. */
-export interface PricedRequest {
+interface PricedRequest {
   readonly usage: Usage;
   readonly hourWriteTokens: number;
   readonly billedOutputTokens: number;

@@ -27,7 +27,7 @@ export function fitted(messages: Transcript, budgetChars: number, fold?: Fold): 
 /** Sums up the oldest messages, those that stay under their ids. */
 export type Fold = (messages: Transcript, budgetChars: number) => Transcript;
 
-export interface Fitted {
+interface Fitted {
   readonly messages: Transcript;
   /** Parts that were cut. */
   readonly cut: number;

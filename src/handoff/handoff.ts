@@ -87,7 +87,7 @@ export interface HandoffOptions {
 }
 
 /** Where a session comes from. */
-export interface HandoffSource {
+interface HandoffSource {
   readonly format: FormatName;
   readonly sessionId?: string;
   /** The path of the original. */

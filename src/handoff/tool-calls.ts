@@ -47,7 +47,7 @@ export function translateCalls(
   return { messages, translated, foreign: [...foreign], commented };
 }
 
-export interface TranslatedCalls {
+interface TranslatedCalls {
   readonly messages: Transcript;
   /** Calls that have another name now. */
   readonly translated: number;

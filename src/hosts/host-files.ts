@@ -59,10 +59,7 @@ export function createLogFile(file: string, now: () => number = Date.now): Agent
 const MAX_BYTES = 1_000_000;
 
 /** Where an agent keeps its settings and sessions: the folder that its own variable names, or the usual one. */
-export function agentHome(
-  agent: "claude-code" | "codex" | "pi",
-  env: Readonly<Record<string, string | undefined>>,
-): string {
+export function agentHome(agent: FileKeeper, env: Environment): string {
   const home = env.HOME || homedir();
   switch (agent) {
     case "claude-code":
@@ -72,4 +69,19 @@ export function agentHome(
     case "pi":
       return env.PI_CODING_AGENT_DIR || join(home, ".pi", "agent");
   }
+}
+
+/** An agent whose sessions are files. */
+type FileKeeper = "claude-code" | "codex" | "pi";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where an agent keeps its sessions, a file each, in folders by project or by day. */
+export function sessionsFolder(agent: FileKeeper, env: Environment): string {
+  return join(agentHome(agent, env), agent === "claude-code" ? "projects" : "sessions");
+}
+
+/** The folder beside a session file of Claude Code: sub-agents, and outputs that were too long for a message. */
+export function folderBeside(sessionFile: string): string {
+  return sessionFile.replace(/\.jsonl(?:\.gz|\.zst)?$/, "");
 }

@@ -201,7 +201,7 @@ function tokensOf(part: ToolPart): number {
 const MEASURE = { estimator: "calibrated", rounding: "ceil" } as const;
 
 /** Cuts one output of a tool; undefined where it stays whole. */
-export type OutputBounding = (tool: string, output: string) => Promise<BoundedToolOutput | undefined>;
+type OutputBounding = (tool: string, output: string) => Promise<BoundedToolOutput | undefined>;
 
 /**
  * Bounds outputs before a session sees them, by its own options, for hosts that keep them themselves. What the window has

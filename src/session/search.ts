@@ -16,7 +16,7 @@ export interface RecalledMatches {
 }
 
 /** A text that holds what was searched for, and its lines around the hits. */
-export interface RecalledPiece {
+interface RecalledPiece {
   readonly handle: Handle;
   /** The best of its lines, counted from 1. */
   readonly bestLine: number;
@@ -28,7 +28,7 @@ export interface RecalledPiece {
 }
 
 /** A line of a recalled text; a very long one is cut around the hit. */
-export interface RecalledLine {
+interface RecalledLine {
   /** Counted from 1. */
   readonly line: number;
   readonly text: string;

@@ -12,7 +12,7 @@ import {
 import type { CallId, Part, ToolPart } from "../transcript/part.ts";
 
 /** The owner's messages. A method that takes messages gives the index of the first that is new or different, or undefined. */
-export interface SourceMessages {
+interface SourceMessages {
   messages(): Transcript;
   find(id: MessageId): Message | undefined;
   append(message: Message): number | undefined;

@@ -141,7 +141,7 @@ function firstOf(input: UnknownObject, names: readonly string[]): unknown {
 }
 
 /** What is known of the files of a conversation, by what was done to each last. The newest stand last. */
-export interface FileLedger {
+interface FileLedger {
   /** Neither created nor changed. */
   readonly filesRead: readonly string[];
   readonly filesCreated?: readonly string[];
@@ -232,7 +232,7 @@ function sameFile(path: string, known: ReadonlyMap<string, unknown>): string {
 }
 
 /** What a call did to a file; `write` and `change` differ in whether the file must have been there. */
-export interface FileChange {
+interface FileChange {
   readonly type: "read" | "write" | "change" | "delete";
   readonly path: string;
 }

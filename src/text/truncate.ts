@@ -209,6 +209,11 @@ function firstGuess(value: unknown, limitChars: number): number {
   );
 }
 
+/** A number with separators for thousands. */
+export function formatNumber(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
 /** A count with its noun: `1 line`, `2 lines`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -58,7 +58,7 @@ export interface ToolText<Block> {
 }
 
 /** A block and what was read from it. */
-export type BlockPiece<Block> = OtherPiece<Block> | BinaryPiece<Block> | TextPiece<Block>;
+type BlockPiece<Block> = OtherPiece<Block> | BinaryPiece<Block> | TextPiece<Block>;
 
 interface OtherPiece<Block> {
   readonly type: "other";

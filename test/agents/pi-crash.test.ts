@@ -1,51 +1,22 @@
-import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { join } from "node:path";
+import { expect, it } from "vitest";
 import { asObject } from "../../src/text/json.ts";
-import { type AgentWorld, createAgentWorld, pi } from "../rig/agents/agent-programs.ts";
-import { describeAgent } from "../rig/agents/describe-agent.ts";
-import { unpackCli } from "../rig/agents/packed-cli.ts";
+import type { AgentWorld } from "../rig/agents/agent-programs.ts";
 import {
   ask,
+  describePi,
   entriesOf,
   many,
   ofChild,
-  openRpc,
   outputsOf,
-  type PiRpc,
   resultsIn,
   textsOf,
 } from "../rig/agents/pi-session.ts";
-import { type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
 import { call, createGate, say } from "../rig/model-server/step.ts";
 import { waitFor } from "../rig/wait-for.ts";
 
-let server: ModelServer;
-beforeAll(async () => {
-  server = await startModelServer();
-});
-afterAll(() => server.stop());
-let begun = 0;
-beforeEach(() => {
-  server.discardSteps();
-  begun = server.requests.length;
-});
-
-await describeAgent(pi, () => {
-  let world: AgentWorld;
-  let folder = "";
-  const sessions: PiRpc[] = [];
-  beforeAll(async () => {
-    folder = dirname(dirname(unpackCli()));
-    world = createAgentWorld(server, { windowTokens: 60_000 });
-    await manage("install");
-  });
-  afterEach(async () => {
-    for (const session of sessions.splice(0)) await session.stop();
-  });
-  afterAll(() => world.remove());
-
+await describePi(({ server, world, manage, requests, open }) => {
   it("goes on after kill -9 in a call: what was bounded and pruned is sent as before, each edit once", async () => {
     const session = await open([]);
     server.script([
@@ -89,10 +60,7 @@ await describeAgent(pi, () => {
     const again = await open(["-c"]);
     await again.command("/forks", /#1 Look for the lighthouse/);
     await again.prompt("Are you back?");
-    await waitFor(
-      () => resultsIn(server.requests.slice(begun).at(-1)).length === 1,
-      "the result at the model",
-    );
+    await waitFor(() => resultsIn(requests().at(-1)).length === 1, "the result at the model");
     await again.settled(1);
     await again.prompt("Sure?");
     const [result = "", ...others] = resultsIn(server.requests.at(-1));
@@ -110,20 +78,14 @@ await describeAgent(pi, () => {
     ]);
     const session = await open([]);
     await session.ask({ type: "prompt", message: "Fork it once more" });
-    await waitFor(
-      () => resultsIn(server.requests.slice(begun).at(-1)).length === 1,
-      "the result at the model",
-    );
+    await waitFor(() => resultsIn(requests().at(-1)).length === 1, "the result at the model");
     await session.kill();
     server.discardSteps();
     server.script([say("Back."), say("Yes."), say("Yes.")]);
     const again = await open(["-c"]);
     await again.prompt("Are you back?");
     // Where pi had not stored it, it comes with a turn of its own.
-    await waitFor(
-      () => resultsIn(server.requests.slice(begun).at(-1)).length === 1,
-      "the result at the model",
-    );
+    await waitFor(() => resultsIn(requests().at(-1)).length === 1, "the result at the model");
     await waitFor(
       async () => asObject((await again.ask({ type: "get_state" })).data).isStreaming === false,
       "rest",
@@ -145,7 +107,7 @@ await describeAgent(pi, () => {
     await session.prompt("Fork it a third time");
     await waitFor(() => childRequests().length > 0, "a request of the child");
     process.kill(newestChild(world), "SIGKILL");
-    await waitFor(() => resultsIn(server.requests.slice(begun).at(-1)).length === 1, "the end at the model");
+    await waitFor(() => resultsIn(requests().at(-1)).length === 1, "the end at the model");
     expect(resultsIn(server.requests.at(-1))[0]).toMatch(/state="(?:failed|interrupted)"/);
     await session.settled(2);
     await session.prompt("Sure?");
@@ -168,22 +130,7 @@ await describeAgent(pi, () => {
   });
 
   const editsOf = () => entriesOf(world).filter(({ type }) => type === "context_edit");
-  const childRequests = () =>
-    server.requests.slice(begun).filter((request) => textsOf(request).includes("You are fork"));
-
-  /** By pi's own commands, without the model, which is for prompts. */
-  async function manage(verb: "install" | "remove"): Promise<void> {
-    const { program, env } = await pi.command(world);
-    const given = { cwd: world.project, env: { ...world.sandbox.env, ...env }, encoding: "utf8" } as const;
-    const { status, stdout, stderr } = spawnSync(program[0], [program[1] ?? "", verb, folder], given);
-    expect(status, stderr + stdout).toBe(0);
-  }
-
-  async function open(args: readonly string[]): Promise<PiRpc> {
-    const session = await openRpc(world, args);
-    sessions.push(session);
-    return session;
-  }
+  const childRequests = () => requests().filter((request) => textsOf(request).includes("You are fork"));
 });
 
 /** The process of the child that was noted last. */

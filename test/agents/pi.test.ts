@@ -1,55 +1,28 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { asObject } from "../../src/text/json.ts";
 import { normalizeOutput } from "../../src/text/normalize.ts";
 import { type AgentWorld, createAgentWorld, pi } from "../rig/agents/agent-programs.ts";
 import { openAgentTerminal } from "../rig/agents/agent-terminal.ts";
-import { describeAgent } from "../rig/agents/describe-agent.ts";
 import { OUTPUT_KINDS } from "../rig/agents/output-kinds.ts";
-import { unpackCli } from "../rig/agents/packed-cli.ts";
 import {
   ask,
+  describePi,
   entriesOf,
   many,
   ofChild,
-  openRpc,
   outputsOf,
-  type PiRpc,
   resultsIn,
   textsOf,
 } from "../rig/agents/pi-session.ts";
-import { type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
+import type { ModelServer } from "../rig/model-server/model-server.ts";
 import { call, callAll, createGate, say } from "../rig/model-server/step.ts";
 import { hasTmux } from "../rig/opencode/opencode-tui.ts";
 import { waitFor } from "../rig/wait-for.ts";
 
-let server: ModelServer;
-beforeAll(async () => {
-  server = await startModelServer();
-});
-afterAll(() => server.stop());
-beforeEach(() => server.discardSteps());
-
-await describeAgent(pi, () => {
-  let world: AgentWorld;
-  let folder = "";
-  const sessions: PiRpc[] = [];
-  beforeAll(async () => {
-    folder = dirname(dirname(unpackCli()));
-    world = createAgentWorld(server, { windowTokens: 60_000 });
-    const { program, env } = await pi.command(world);
-    const given = { cwd: world.project, env: { ...world.sandbox.env, ...env }, encoding: "utf8" } as const;
-    // Without the model, which is for prompts.
-    const installed = spawnSync(program[0], [program[1] ?? "", "install", folder], given);
-    expect(installed.status, installed.stderr + installed.stdout).toBe(0);
-  });
-  afterEach(async () => {
-    for (const session of sessions.splice(0)) await session.stop();
-  });
-  afterAll(() => world.remove());
-
+await describePi(({ server, world, folder, open }) => {
   it("shows both ends of a long output, also of one that failed, and recalls the rest", async () => {
     server.script([call("bash", { command: "seq 1 20000; echo THE-END; exit 4" }), say("Counted.")]);
     await ask(world, "Count far");
@@ -70,7 +43,7 @@ await describeAgent(pi, () => {
     const without = createAgentWorld(server);
     try {
       const wide = { ...world, windowTokens: without.windowTokens };
-      const [before, after] = [await outputsIn(without), await outputsIn(wide)];
+      const [before, after] = [await outputsIn(server, without), await outputsIn(server, wide)];
       expect(after).toHaveLength(OUTPUT_KINDS.length);
       const changed = OUTPUT_KINDS.flatMap((kind, at) => (before[at] === after[at] ? [] : [{ kind, at }]));
       for (const { kind, at } of changed) {
@@ -277,16 +250,10 @@ await describeAgent(pi, () => {
     expect(outputsOf(server.requests.at(-1))[0]).toContain("[Showing lines 18002-20001 of 20001.");
     expect(readFileSync(join(place, "plugin.log"), "utf8").match(/cannot be kept/g)).toHaveLength(1);
   });
-
-  async function open(args: readonly string[]): Promise<PiRpc> {
-    const session = await openRpc(world, args);
-    sessions.push(session);
-    return session;
-  }
 });
 
 /** What the model reads of the forty outputs, without what differs from run to run. */
-async function outputsIn(world: AgentWorld): Promise<readonly string[]> {
+async function outputsIn(server: ModelServer, world: AgentWorld): Promise<readonly string[]> {
   server.discardSteps();
   for (let start = 0; start < OUTPUT_KINDS.length; start += AT_ONCE) {
     const kinds = OUTPUT_KINDS.slice(start, start + AT_ONCE);

@@ -262,7 +262,7 @@ export interface SuiteEntry {
 }
 
 /** A session of a suite that is on this machine, or why it is not. */
-export type SuiteFile =
+type SuiteFile =
   | { readonly status: "there"; readonly entry: SuiteEntry; readonly file: string }
   | { readonly status: "missing"; readonly entry: SuiteEntry; readonly reason: string };
 

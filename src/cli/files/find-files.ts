@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { CliError } from "../terminal/cli-error.ts";
@@ -7,7 +8,7 @@ import { cannotRead } from "./read-input.ts";
 export async function findTranscriptFiles(paths: readonly string[]): Promise<readonly string[]> {
   const files: string[] = [];
   for (const path of paths) {
-    if (await isFolder(path)) files.push(...(await filesIn(path)));
+    if (await isGivenFolder(path)) files.push(...(await filesIn(path)));
     else files.push(path);
   }
   if (files.length > 0) return [...new Set(files)];
@@ -18,7 +19,7 @@ export async function findTranscriptFiles(paths: readonly string[]): Promise<rea
 
 const TRANSCRIPT_NAME = /\.(?:jsonl|json|traj)(?:\.gz|\.zst)?$/;
 
-async function isFolder(path: string): Promise<boolean> {
+async function isGivenFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch (error) {
@@ -68,4 +69,9 @@ export async function modifiedMs(path: string): Promise<number | undefined> {
 interface DatedFile {
   readonly path: string;
   readonly modifiedMs: number;
+}
+
+/** True for a folder that is there. */
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

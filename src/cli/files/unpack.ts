@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
-import { formatNumber } from "../terminal/output.ts";
+import { formatNumber } from "../../text/truncate.ts";
 
 /** How a transcript file is packed. Codex packs old rollouts with zstd. */
 export type Packing = "plain" | "gzip" | "zstd";

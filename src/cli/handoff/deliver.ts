@@ -1,23 +1,25 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { type HandedOff, type HandoffOptions, handOff } from "../../handoff/handoff.ts";
 import type { HandoffTarget } from "../../handoff/tool-calls.ts";
 import { openCodeId } from "../../handoff/writers/opencode.ts";
 import { claudeCode } from "../../hosts/claude-code/claude-code.ts";
 import { codex } from "../../hosts/codex/codex.ts";
-import { agentHome } from "../../hosts/host-files.ts";
+import { sessionsFolder } from "../../hosts/host-files.ts";
 import { asArray, asObject, asString } from "../../text/json.ts";
 import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
 import { errorMessage } from "../../text/truncate.ts";
 import { partText } from "../../transcript/content.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
+import { isFolder } from "../files/find-files.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { readHostConfiguration } from "../opencode/configuration.ts";
 import { findOpenCode, isVersion1, queryOpenCode, runOpenCodeCommand } from "../opencode/sessions.ts";
 import { handoffFolder, writeNote } from "../sessions/notes.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
+import { terminalText } from "../terminal/output.ts";
 
 /** An agent as people name it; which version of OpenCode is meant is found out. */
 export type Agent = "claude-code" | "codex" | "opencode" | "pi";
@@ -209,18 +211,28 @@ export async function start({ place, cwd }: Delivered): Promise<void> {
 }
 
 /** Where an agent looks for a session, and what makes it go on with it. */
-export interface HandoffPlace {
+interface HandoffPlace {
   readonly path: string;
   /** Each command with its arguments, in order; the last one is the conversation. */
   readonly commands: readonly (readonly [string, ...string[]])[];
 }
 
-export interface NewSession {
+interface NewSession {
   readonly id: string;
   readonly cwd: string;
   readonly at: number;
   /** The program of OpenCode, where that goes on. */
   readonly program: string | undefined;
+}
+
+/** The folder of a session, where it is still there; else the current one, with a warning. */
+export function folderToGoOn(folder: string | undefined): string {
+  if (folder !== undefined && isAbsolute(folder) && isFolder(folder)) return folder;
+  if (folder !== undefined) {
+    const gone = `the folder of the session, ${terminalText(folder, 200)}, is not there`;
+    process.stderr.write(`warning: ${gone}: it goes on in ${process.cwd()}\n`);
+  }
+  return process.cwd();
 }
 
 /** The place of a new session in an agent's own folders, and the commands that resume it there. */
@@ -241,7 +253,7 @@ const PLACES: Readonly<Record<HandoffTarget, (session: NewSession, env: NodeJS.P
     pi: ({ id, cwd, at }, env) => {
       const folder = `--${cwd.replace(/^\//, "").replace(/[/\\:]/g, "-")}--`;
       const name = `${new Date(at).toISOString().replace(/[:.]/g, "-")}_${id}.jsonl`;
-      const path = join(agentHome("pi", env), "sessions", folder, name);
+      const path = join(sessionsFolder("pi", env), folder, name);
       return { path, commands: [["pi", "--session", path]] };
     },
     opencode: openCodePlace,

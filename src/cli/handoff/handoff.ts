@@ -1,9 +1,10 @@
-import { existsSync, statSync } from "node:fs";
-import { isAbsolute, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { conversationOf } from "../../handoff/conversation.ts";
 import type { HandoffOptions } from "../../handoff/handoff.ts";
+import { formatNumber } from "../../text/truncate.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
@@ -14,13 +15,14 @@ import {
   parseTokenBudget,
   withContinueOptions,
 } from "../terminal/cli-error.ts";
-import { formatNumber, printJson, terminalText, wrapped } from "../terminal/output.ts";
+import { printJson, wrapped } from "../terminal/output.ts";
 import {
   type Agent,
   charsForTokens,
   type Delivered,
   deliver,
   deliveryReport,
+  folderToGoOn,
   goOnLines,
   SHARE_OF_WINDOW,
   start,
@@ -84,7 +86,7 @@ async function runHandoff(named: string | undefined, asked: AskedHandoff): Promi
     warn(`${formatNumber(tokens)} tokens are more than its usual model takes (${formatNumber(window)})`);
   const delivered = await deliver(transcript, {
     agent: flags.to,
-    cwd: flags.cwd ?? folderOf(session),
+    cwd: flags.cwd ?? folderToGoOn(workingDirectoryOf(session.wire)),
     title: sessionLabel(session, "Session"),
     model: flags.model,
     env,
@@ -118,21 +120,6 @@ function tokensOf(transcript: Transcript): number {
     (sum, message) => sum + estimateMessageTokens(message, { estimator: "calibrated" }),
     0,
   );
-}
-
-/** The folder of the session, where it is still there. */
-function folderOf({ wire }: InputFile): string {
-  const folder = workingDirectoryOf(wire);
-  if (folder !== undefined && isAbsolute(folder) && isFolder(folder)) return folder;
-  if (folder !== undefined)
-    warn(
-      `the folder of the session, ${terminalText(folder, 200)}, is not there: it goes on in ${process.cwd()}`,
-    );
-  return process.cwd();
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function warn(text: string): void {

@@ -4,6 +4,7 @@ import { readRequests } from "../../cost/read-requests.ts";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { createFixedSource, createInspectedSession } from "../../inspector/server/page-content.ts";
 import { omitUndefined } from "../../text/json.ts";
+import { formatNumber } from "../../text/truncate.ts";
 import { FORCE_OPTION, outputFile } from "../files/output-file.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";
@@ -14,7 +15,6 @@ import {
   colorsFor,
   createProgressLine,
   formatCount,
-  formatNumber,
   formatPercent,
   printJson,
   renderSection,

@@ -5,6 +5,7 @@ import { readRequests } from "../../cost/read-requests.ts";
 import { promptTokensOf } from "../../cost/recorded-request.ts";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { asArray, asNumber, asObject, groupBy } from "../../text/json.ts";
+import { formatNumber } from "../../text/truncate.ts";
 import { sessionLabel } from "../files/read-input.ts";
 import { type FoundSession, findNewestSession } from "../sessions/find-newest-session.ts";
 import {
@@ -14,7 +15,6 @@ import {
   cutToWidth,
   displayWidth,
   formatCount,
-  formatNumber,
   formatPercent,
   terminalPath,
   terminalText,

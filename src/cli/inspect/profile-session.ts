@@ -96,7 +96,7 @@ interface WindowSize extends Size {
   readonly outsideTokens?: number;
 }
 
-export interface KindProfile {
+interface KindProfile {
   readonly kind: TextKind;
   readonly count: number;
   readonly chars: number;

@@ -84,13 +84,13 @@ interface ServerFacts {
   readonly program: string;
 }
 
-export interface HookHash {
+interface HookHash {
   readonly key: string;
   readonly hash: string;
 }
 
 /** A hook as Codex knows it. */
-export interface KnownHook extends HookHash {
+interface KnownHook extends HookHash {
   /** `trusted`, or why it is skipped. */
   readonly trust: string;
   readonly isEnabled: boolean;

@@ -108,14 +108,14 @@ export interface HookProgram {
   next(done: { readonly isTrusted: boolean }): readonly string[];
 }
 
-export interface HookTrust {
+interface HookTrust {
   written(place: InstallPlace): readonly string[];
   write(place: InstallPlace): Promise<void>;
   remove(place: InstallPlace): Promise<void>;
 }
 
 /** The line of the user's own below the agent's input. */
-export interface StatusLine {
+interface StatusLine {
   written(place: InstallPlace): readonly string[];
   /** `theirs` where the user has one, which stays. */
   write(place: InstallPlace): Promise<"set" | "theirs">;

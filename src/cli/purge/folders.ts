@@ -24,7 +24,7 @@ import {
 import { createFileRecordStore, GIVEN_VERSION_FILE, recordNameOf } from "../../stores/files/record-store.ts";
 import { codeOf, groupBy } from "../../text/json.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
-import { sessionFolders } from "../sessions/agent-folders.ts";
+import { sessionFolders } from "../sessions/find-newest-session.ts";
 import { type HandedSession, handedSessions, handoffFolder } from "../sessions/notes.ts";
 import {
   addRecords,

@@ -1,12 +1,11 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
-import { clipLine, plural } from "../../text/truncate.ts";
+import { clipLine, formatNumber, plural } from "../../text/truncate.ts";
 import { estimateContext } from "../../transcript/estimate-context.ts";
 import { type Fault, findFaults } from "../../transcript/format.ts";
 import { compactionPart, isAnswer, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import { SHARE_OF_WINDOW, WINDOW_TOKENS } from "../handoff/deliver.ts";
-import { formatNumber } from "../terminal/output.ts";
 import type { Finding, Problem } from "./lines/session-lines.ts";
 import type { ReadSession } from "./read-session.ts";
 
@@ -47,7 +46,7 @@ export function diagnose(session: ReadSession, { windowTokens, compaction }: Dia
   return { findings: [...broken, ...notes], transcript: kept, tokens: size.tokens, ...room };
 }
 
-export interface DiagnosisOptions {
+interface DiagnosisOptions {
   /** The window of the model; unset: what the file says, or what is usual. */
   readonly windowTokens?: number | undefined;
   /** `undo`: what stood before the newest compaction comes back, whatever its summary says. */

@@ -326,7 +326,7 @@ const DAMAGE: Readonly<Record<LineProblem["problem"], string>> = {
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
 /** The id of a session by the name of its file. */
-export function sessionIdOf(path: string): string | undefined {
+function sessionIdOf(path: string): string | undefined {
   return UUID.exec(basename(path))?.[0];
 }
 

@@ -2,6 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, delimiter, join } from "node:path";
 import { Command, Option } from "commander";
+import { folderBeside } from "../../hosts/host-files.ts";
 import { parseRange, RANGE } from "../../plugin/tools/tools.ts";
 import {
   hiddenTexts,
@@ -11,12 +12,12 @@ import {
   recall,
 } from "../../session/recall.ts";
 import { formatMatches } from "../../session/search.ts";
-import { plural } from "../../text/truncate.ts";
+import { formatNumber, plural } from "../../text/truncate.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { SESSION_ARGUMENT } from "../sessions/open-session.ts";
 import { withSessionFile } from "../sessions/session-file.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { createProgressLine, formatNumber, printJson } from "../terminal/output.ts";
+import { createProgressLine, printJson } from "../terminal/output.ts";
 import { readSession } from "./read-session.ts";
 
 /** `carryover recall`: what a session once held, by a handle or by words. */
@@ -62,7 +63,7 @@ async function runRecall(wanted: string, words: readonly string[], flags: Recall
 
 /** What Claude Code keeps in a folder beside a session: its sub-agents, and outputs that were too long for a message. */
 async function filesBeside(path: string): Promise<Transcript> {
-  const folder = path.replace(/\.jsonl(?:\.gz|\.zst)?$/, "");
+  const folder = folderBeside(path);
   if (folder === path) return [];
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const found = entries

@@ -1,5 +1,3 @@
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import { Command } from "commander";
 import { forkContext } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
@@ -10,7 +8,7 @@ import {
   type FileCompactionOptions,
 } from "../../inspector/view/plan-file-compaction.ts";
 import { familyCost, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
-import { formatBytes, plural } from "../../text/truncate.ts";
+import { formatBytes, formatNumber, plural } from "../../text/truncate.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import {
   type Agent,
@@ -19,6 +17,7 @@ import {
   type Delivered,
   deliver,
   deliveryReport,
+  folderToGoOn,
   shellWord,
   start,
 } from "../handoff/deliver.ts";
@@ -35,7 +34,6 @@ import {
 import {
   colorsFor,
   createProgressLine,
-  formatNumber,
   printJson,
   renderTable,
   terminalText,
@@ -155,7 +153,7 @@ async function write(
   const tokens = flags.budget ?? Math.max(MIN_BUDGET_TOKENS, diagnosis.budgetTokens);
   return deliver(transcript, {
     agent,
-    cwd: flags.cwd ?? folderOf(cwd),
+    cwd: flags.cwd ?? folderToGoOn(cwd),
     title: `Rescued ${session.sessionId ?? "session"}`,
     model: flags.model,
     env,
@@ -168,20 +166,6 @@ async function write(
       notice: (facts) => noticeOf({ file, diagnosis }, facts, { flags, env }),
     },
   });
-}
-
-/** The folder of the session, where it is still there. */
-function folderOf(folder: string | undefined): string {
-  if (folder !== undefined && isFolder(folder)) return resolve(folder);
-  if (folder !== undefined) {
-    const gone = `the folder of the session, ${terminalText(folder, 200)}, is not there`;
-    process.stderr.write(`warning: ${gone}: it goes on in ${process.cwd()}\n`);
-  }
-  return process.cwd();
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 const AGENTS: Readonly<Partial<Record<FormatName, Agent>>> = {

@@ -4,13 +4,13 @@ import type {
   SessionMessage,
   SessionPart,
 } from "../../formats/wires/opencode/decode-messages.ts";
+import { sessionsFolder } from "../../hosts/host-files.ts";
 import { dataHome } from "../../plugin/stores/folders.ts";
 import { errorMessage } from "../../text/truncate.ts";
 import { modifiedMs, newestFiles } from "../files/find-files.ts";
 import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
 import { exportNewestSession, readStoredSession } from "../opencode/sessions.ts";
 import { withStores } from "../opencode/with-stores.ts";
-import { type SessionFolder, sessionFolders } from "./agent-folders.ts";
 import { type WrittenCopies, writtenCopies } from "./notes.ts";
 
 /** The newest session, and how it was found. */
@@ -129,6 +129,47 @@ async function findLines(
 
 /** A program that was only started leaves a session in which nothing was said; so many are passed over. */
 const MAX_OF_EACH = 20;
+
+/** A folder in which a coding agent keeps its sessions, a file each. */
+interface SessionFolder {
+  readonly agent: string;
+  readonly folder: string;
+  /** The id that the name of a file carries; undefined for a file that is no session. */
+  idOf(name: string): string | undefined;
+  /** False for files that belong to another session, such as those of its sub-agents. */
+  isMain(name: string): boolean;
+}
+
+/** Where Claude Code, Codex and pi keep their sessions. OpenCode has a database. */
+export function sessionFolders(env: NodeJS.ProcessEnv): readonly SessionFolder[] {
+  return [
+    {
+      agent: "Claude Code",
+      folder: sessionsFolder("claude-code", env),
+      idOf: idIn(/^(.+)$/),
+      isMain: (name) => !name.startsWith("agent-"),
+    },
+    {
+      agent: "Codex",
+      folder: sessionsFolder("codex", env),
+      idOf: idIn(/^rollout-[\dT-]{19}-(.+)$/),
+      isMain: () => true,
+    },
+    {
+      agent: "pi",
+      folder: sessionsFolder("pi", env),
+      idOf: idIn(/^[^_]+_(.+)$/),
+      isMain: () => true,
+    },
+  ];
+}
+
+function idIn(pattern: RegExp): SessionFolder["idOf"] {
+  return (name) => {
+    const [, stem] = /^(.+)\.jsonl(?:\.gz|\.zst)?$/.exec(name) ?? [];
+    return stem === undefined ? undefined : (pattern.exec(stem)?.[1] ?? stem);
+  };
+}
 
 /** A short OpenCode session: one file read three times, one long output, one failed edit. */
 function exampleSession(): SessionExport {

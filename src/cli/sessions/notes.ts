@@ -5,7 +5,7 @@ import { asNumber, asObject, asString, omitUndefined } from "../../text/json.ts"
 import { writeFileAtomic } from "../files/write-file.ts";
 
 /** What is known of a session that was handed over: its file, so that it can be removed again. */
-export interface HandoffNote {
+interface HandoffNote {
   readonly id: string;
   readonly path: string;
   readonly sizeBytes: number;

@@ -5,8 +5,7 @@ import { type InputFile, MIN_ID_CHARS, printWarnings, readBytes, readInput } fro
 import { exportSession } from "../opencode/sessions.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { createProgressLine } from "../terminal/output.ts";
-import { sessionFolders } from "./agent-folders.ts";
-import { type FoundSession, findNewestSession } from "./find-newest-session.ts";
+import { type FoundSession, findNewestSession, sessionFolders } from "./find-newest-session.ts";
 
 /** What a user can name a session by, for the help of commands. */
 export const SESSION_ARGUMENT: string = `a file of any format that is known, also packed (.gz, .zst), the id of a session or at least its first ${MIN_ID_CHARS} characters; - reads standard input`;
@@ -24,7 +23,7 @@ export async function openSession(
   return opened;
 }
 
-export interface OpenSessionOptions {
+interface OpenSessionOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** `window` keeps in memory only what the conversation goes on with, and sizes of the rest. */
   readonly keep?: "all" | "window";

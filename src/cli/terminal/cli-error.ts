@@ -164,7 +164,7 @@ function parseTokens(value: string, least: number): number {
 export const MIN_BUDGET_TOKENS = 1_000;
 
 /** Parses a folder that is there, and gives its whole path. */
-export function parseFolder(value: string): string {
+function parseFolder(value: string): string {
   const found = statSync(value, { throwIfNoEntry: false });
   if (found?.isDirectory()) return resolve(value);
   throw new InvalidArgumentError(

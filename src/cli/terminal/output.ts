@@ -1,7 +1,7 @@
 import picocolors from "picocolors";
 import { normalizeText } from "../../text/normalize.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
-import { headCut, oneLine, tailCut } from "../../text/truncate.ts";
+import { formatNumber, headCut, oneLine, tailCut } from "../../text/truncate.ts";
 
 /**
  * Lets nothing through to a stream that a terminal would obey: every control character but line breaks and tabs, and every
@@ -52,11 +52,6 @@ function plainLine(text: string, maxChars: number): string {
 
 const MAX_SECRET_CHARS = 8_192;
 const MAX_READ_CHARS = 65_536;
-
-/** A number with separators for thousands. */
-export function formatNumber(value: number): string {
-  return value.toLocaleString("en-US");
-}
 
 /** A number of things, the noun in the plural unless it is one. */
 export function formatCount(count: number, noun: string): string {

@@ -1,4 +1,5 @@
 import { groupBy } from "../../text/json.ts";
+import { formatNumber } from "../../text/truncate.ts";
 import type { EvalReport, PairedFigures } from "./eval-report.ts";
 import { type Interval, type RecallFigures, TARGET_AGES, TARGET_CLASSES } from "./summarize-recall.ts";
 
@@ -266,7 +267,7 @@ function decimal(value: number): string {
 }
 
 function whole(value: number): string {
-  return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";
+  return Number.isFinite(value) ? formatNumber(Math.round(value)) : "–";
 }
 
 function percent(value: number): string {

@@ -18,6 +18,7 @@ import {
   type Shape,
   text,
 } from "../../text/check.ts";
+import { formatNumber } from "../../text/truncate.ts";
 import { type Edit, type EditReason, hidePart, type Stage } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
@@ -288,7 +289,7 @@ function expectedSteps(finishedSteps: readonly number[]): number {
 }
 
 function count(value: number): string {
-  return Math.round(value).toLocaleString("en-US");
+  return formatNumber(Math.round(value));
 }
 
 /** System prompt and tool definitions: what the provider counted beyond the messages that it was sent. */

@@ -102,7 +102,7 @@ const MAX_CALL_ID_CHARS = 64;
 const HASH_CHARS = 16;
 
 /** Calls that wait for their result, by the id that the wire gives them. */
-export interface OpenCalls<Call> {
+interface OpenCalls<Call> {
   /** `message` tells whether two calls are of one message. */
   add(callId: CallId, message: unknown, call: Call): void;
   /** The call that the next result with this id answers. */

@@ -280,7 +280,7 @@ function recordedChars(part: Part): number {
 }
 
 /** What must be known of a format to let go of what stands before a window. */
-export interface WindowFormat<Wire> extends LineFormat<Wire> {
+interface WindowFormat<Wire> extends LineFormat<Wire> {
   /** The line without what the conversation does not need; undefined when nothing is left. */
   slim(line: unknown): unknown;
   /** True for a line that begins a compaction. */

@@ -180,7 +180,7 @@ function createPrepareStep(conversation: Conversation, wrapped: unknown): Prepar
  * The model of a conversation that also serves requests of others: they are sent as they came and leave the conversation
  * alone. One that is too long for the window gets a session of its own.
  */
-export function serveOthers(own: CallableModel, base: CallableModel, options: OthersOptions): CallableModel {
+function serveOthers(own: CallableModel, base: CallableModel, options: OthersOptions): CallableModel {
   const { recognizer, limitTokens, openOther, onWarning } = options;
   let isTold = false;
   const managed = new Map<string, CallableModel>();
@@ -246,10 +246,10 @@ interface OthersOptions {
 const MAX_MANAGED = 8;
 
 /** A model of the AI SDK that is an object and no name. */
-export type LanguageModelObject = Exclude<LanguageModel, string>;
+type LanguageModelObject = Exclude<LanguageModel, string>;
 
 /** The model itself, or the model of that name. */
-export function resolveModel(model: LanguageModelLike | string): LanguageModelLike {
+function resolveModel(model: LanguageModelLike | string): LanguageModelLike {
   return typeof model === "string" ? createModelByName(model) : model;
 }
 

@@ -3,7 +3,7 @@ import type { ProviderManagement } from "../../session/window.ts";
 import { asArray, asObject, asString } from "../../text/json.ts";
 
 /** Reads what the provider of a model does about the window by itself. */
-export interface ManagementReader {
+interface ManagementReader {
   /** As the options of a request say, or as its answers have shown. */
   of(call: AskedOptions): ProviderManagement;
   /** Takes the metadata of an answer: options may also be set below the model, where they are not seen. */

@@ -25,7 +25,7 @@ export interface ConversationOptions
 }
 
 /** Where spans of our own model calls go: OpenTelemetry's tracer, as `experimental_telemetry` of the AI SDK takes it. */
-export interface CarryoverTelemetry {
+interface CarryoverTelemetry {
   /** Makes the spans; each is a child of the span that is active. */
   readonly tracer: TracerLike;
 }

@@ -16,7 +16,7 @@ import {
   type StartWords,
   tailOf,
 } from "../hooks/hook-agent.ts";
-import { agentHome } from "../host-files.ts";
+import { folderBeside, sessionsFolder } from "../host-files.ts";
 import { claudeCodeWords } from "./tool-output.ts";
 
 /** How it runs as the child of a fork: `claude -p --resume`, in the permission mode of the session that asks. */
@@ -70,7 +70,7 @@ export const claudeCode: HookAgent = {
     return undefined;
   },
   callingSession,
-  outputFolder: (file) => join(dirname(file), basename(file, ".jsonl"), "tool-results"),
+  outputFolder: (file) => join(folderBeside(file), "tool-results"),
   readLine: hookTextAsMessage,
   // Only `claude -p` ends with its turn.
   isAttended: ({ CLAUDE_CODE_ENTRYPOINT }) => CLAUDE_CODE_ENTRYPOINT !== "sdk-cli",
@@ -178,7 +178,7 @@ function readEvent({ type, message, ...more }: UnknownObject): readonly ChildEve
 }
 
 function projectFolder({ directory, env }: AgentPlace): string {
-  return join(agentHome("claude-code", env), "projects", directory.replaceAll(/[^A-Za-z0-9]/g, "-"));
+  return join(sessionsFolder("claude-code", env), directory.replaceAll(/[^A-Za-z0-9]/g, "-"));
 }
 
 async function exists(file: string): Promise<boolean> {

@@ -12,7 +12,7 @@ import {
   type HookAgent,
   type ParentSession,
 } from "../hooks/hook-agent.ts";
-import { agentHome } from "../host-files.ts";
+import { sessionsFolder } from "../host-files.ts";
 import { codexWords } from "./tool-output.ts";
 
 /** How it runs as the child of a fork: `codex exec resume`, in the sandbox of the session that asks. */
@@ -24,7 +24,7 @@ const child: ChildProgram = {
   sessionFile({ id, atMs }, place) {
     const time = new Date(atMs).toISOString().slice(0, 19);
     const name = `rollout-${time.replaceAll(":", "-")}-${id}.jsonl`;
-    return join(sessionsFolder(place), ...time.slice(0, 10).split("-"), name);
+    return join(sessionsFolder("codex", place.env), ...time.slice(0, 10).split("-"), name);
   },
   textLine: (text) => ({
     timestamp: new Date(0).toISOString(),
@@ -171,13 +171,8 @@ const CALLS: ReadonlySet<string> = new Set([
   "web_search",
 ]);
 
-function sessionsFolder({ env }: Pick<AgentPlace, "env">): string {
-  return join(agentHome("codex", env), "sessions");
-}
-
 /** Rollouts lie in folders by day, and their names begin with the time: without an id the newest is found. */
 async function findSession(sessionId: string | undefined, { env }: AgentPlace): Promise<string | undefined> {
-  const root = sessionsFolder({ env });
   const end = sessionId === undefined ? ".jsonl" : `-${sessionId}.jsonl`;
   const look = async (folder: string, depth: number): Promise<string | undefined> => {
     const names = (await readdir(folder).catch(() => [])).sort().reverse();
@@ -191,5 +186,5 @@ async function findSession(sessionId: string | undefined, { env }: AgentPlace): 
     }
     return undefined;
   };
-  return look(root, 3);
+  return look(sessionsFolder("codex", env), 3);
 }

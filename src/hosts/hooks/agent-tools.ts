@@ -107,7 +107,7 @@ interface AgentToolsSetup extends AgentPlace {
 }
 
 /** What tools and hooks need for forks. */
-export function createForkParts(context: PluginContext): ForkSetup {
+function createForkParts(context: PluginContext): ForkSetup {
   const forks = createForks({
     context,
     capture: createViewCapture(),

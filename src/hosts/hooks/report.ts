@@ -17,7 +17,7 @@ import { measureWindow } from "../../session/context-meter.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { asNumber, asString } from "../../text/json.ts";
 import { CHARS_PER_TOKEN, estimateTokens } from "../../text/tokens/estimate-tokens.ts";
-import { formatBytes, plural } from "../../text/truncate.ts";
+import { formatBytes, formatNumber, plural } from "../../text/truncate.ts";
 import { toolResults } from "../../transcript/content.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { forkReport } from "../opencode2/tui/lines.ts";
@@ -69,7 +69,7 @@ export async function statusOf(
 
 export const NOTHING_DONE = "carryover: nothing to do yet";
 
-export interface ReportQuestion extends AgentPlace {
+interface ReportQuestion extends AgentPlace {
   readonly what: string;
   /** Empty for the newest of the folder. */
   readonly sessionId: string;
@@ -105,20 +105,23 @@ function contextLines(transcript: Transcript, entries: readonly PluginEntry[]): 
   return [
     row(
       "window",
-      `${number(tokens)} tokens (${said}), ${plural(window.length, "message")}, ${plural(results.length, "tool result")}`,
+      `${formatNumber(tokens)} tokens (${said}), ${plural(window.length, "message")}, ${plural(results.length, "tool result")}`,
     ),
     ...largest.map(({ tool, tokens, chars }) =>
-      row("", `${tool}: ${number(tokens)} tokens, ${number(chars)} characters`),
+      row("", `${tool}: ${formatNumber(tokens)} tokens, ${formatNumber(chars)} characters`),
     ),
     ...boundedLines(entries),
     ...editsInForce(entries)
       .slice(-SHOWN)
       .map(({ type, edits, savedTokens }) =>
         type === "batch"
-          ? row("pruned", `${plural(edits, "output")}: ${number(savedTokens)} tokens, read again by recall`)
+          ? row(
+              "pruned",
+              `${plural(edits, "output")}: ${formatNumber(savedTokens)} tokens, read again by recall`,
+            )
           : row(
               "compacted",
-              `${plural(edits, "message")}: ${number(savedTokens)} tokens, read again by recall`,
+              `${plural(edits, "message")}: ${formatNumber(savedTokens)} tokens, read again by recall`,
             ),
       ),
     ...compactionLines(entries),
@@ -143,12 +146,12 @@ function boundedLines(entries: readonly PluginEntry[]): readonly string[] {
       .map(({ tool, shownChars, totalChars, handle = "" }) =>
         row(
           "",
-          `${tool}: ${number(shownChars)} of ${number(totalChars)} characters, recall ${handle.slice(0, 12)}`,
+          `${tool}: ${formatNumber(shownChars)} of ${formatNumber(totalChars)} characters, recall ${handle.slice(0, 12)}`,
         ),
       ),
     row(
       "kept out",
-      `${formatBytes(total - shown)}, about ${number(Math.round((total - shown) / CHARS_PER_TOKEN))} tokens`,
+      `${formatBytes(total - shown)}, about ${formatNumber(Math.round((total - shown) / CHARS_PER_TOKEN))} tokens`,
     ),
   ];
 }
@@ -160,7 +163,7 @@ function compactionLines(entries: readonly PluginEntry[]): readonly string[] {
   if (shadows.length + putBack.length === 0) return [];
   const chars = putBack.reduce((sum, { value }) => sum + (asNumber(value.chars) ?? 0), 0);
   return [
-    row("compactions", `${shadows.length}; put back after them: ${number(chars)} characters`),
+    row("compactions", `${shadows.length}; put back after them: ${formatNumber(chars)} characters`),
     ...shadows
       .slice(-SHOWN)
       .map(({ value }) => row("", `shadow: ${asString(value.path) ?? asString(value.handle) ?? ""}`)),
@@ -183,7 +186,10 @@ function costLines(cost: SessionCost, entries: readonly PluginEntry[]): readonly
     ...costRows(cost).map(([name, costUSD, text]) => row("", `${name}: ${text}, ${formatUSD(costUSD)}`)),
     row("rewriting", rewritingLine(cost)),
     ...dearest(breaks, SHOWN).map((each) =>
-      row("", `request ${each.request + 1}: ${number(each.rewrittenTokens)} tokens, ${describeBreak(each)}`),
+      row(
+        "",
+        `request ${each.request + 1}: ${formatNumber(each.rewrittenTokens)} tokens, ${describeBreak(each)}`,
+      ),
     ),
     row("kept out", `${formatBytes(keptOut(bounded))} of ${plural(bounded.length, "long output")}`),
   ];
@@ -195,8 +201,4 @@ function keptOut(bounded: readonly Extract<PluginEntry, { readonly type: "tool-o
 
 function row(name: string, text: string): string {
   return `${name.padEnd(12)} ${text}`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US");
 }

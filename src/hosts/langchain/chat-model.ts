@@ -24,7 +24,7 @@ export interface AgentCall extends ModelCall {
  * A chat model with the interface of the AI SDK's models, as sessions are joined to it: requests of the agent go through
  * the handler that came with them, and summaries are asked of the model itself.
  */
-export interface AdaptedModel extends LanguageModelLike {
+interface AdaptedModel extends LanguageModelLike {
   /** Names the model that is asked from now on: an agent may change it between two requests. */
   use(model: unknown): void;
 }

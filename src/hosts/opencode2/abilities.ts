@@ -25,7 +25,7 @@ export interface SetupContext {
   readonly permission?: { reply?(reply: unknown): Promise<unknown> };
 }
 
-export interface HostSessionCalls {
+interface HostSessionCalls {
   hook(name: string, run: (event: never) => Promise<void>): Promise<unknown>;
   create(session: unknown): Promise<unknown>;
   get(session: { readonly sessionID: string }): Promise<unknown>;

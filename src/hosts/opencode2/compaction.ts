@@ -215,11 +215,7 @@ function anthropicEvents({ text, model, usage = NO_TOKENS }: WireAnswer): readon
 }
 
 /** The body with a text behind what its newest message of the user says; undefined where there is no such text. */
-export function withPromptText(
-  wire: ProviderWire,
-  body: UnknownObject,
-  text: string,
-): UnknownObject | undefined {
+function withPromptText(wire: ProviderWire, body: UnknownObject, text: string): UnknownObject | undefined {
   const field = wire === "openai-responses" ? "input" : "messages";
   const list: readonly unknown[] = Array.isArray(body[field]) ? body[field] : [];
   const index = list.findLastIndex((message) => asObject(message).role === "user");
@@ -238,7 +234,7 @@ function withContentText(content: unknown, text: string): unknown {
 }
 
 /** Asks the model of a request something else, in its wire and with everything that the host set for it. */
-export function summarizerInWire(wire: ProviderWire, { request, body }: WireRequest): WireSummarizer {
+function summarizerInWire(wire: ProviderWire, { request, body }: WireRequest): WireSummarizer {
   let usage: UnknownObject | undefined;
   return {
     usage: () => usage,

@@ -285,7 +285,7 @@ export interface PiContext {
   abort(): void;
 }
 
-export interface PiModel {
+interface PiModel {
   readonly id: string;
   readonly provider: string;
   readonly contextWindow: number;

@@ -1,5 +1,6 @@
 import { readableJson } from "../../stages/lines/read-call.ts";
 import { GAP_MARKER } from "../../stages/lines/select.ts";
+import { formatNumber } from "../../text/truncate.ts";
 import { filePlaceholder, handleOf } from "../../transcript/content.ts";
 import { type Message, type MessageId, shownOutcome, type Transcript } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
@@ -26,7 +27,7 @@ export function itemTextOf({ source, left }: PolicyRun, place: ItemPlace): ItemT
 }
 
 function notRead(chars: number): string {
-  return `\n… ${chars.toLocaleString("en-US")} more characters are in the file only: they stand before its newest compaction.`;
+  return `\n… ${formatNumber(chars)} more characters are in the file only: they stand before its newest compaction.`;
 }
 
 function find(transcript: Transcript, id: MessageId): Message | undefined {

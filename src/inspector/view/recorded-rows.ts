@@ -9,6 +9,7 @@ import {
 import { safeJson } from "../../text/json.ts";
 import { estimateTokens, type TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import type { Cut } from "../../text/truncate.ts";
+import { formatNumber } from "../../text/truncate.ts";
 import { handleOf, isCleared, outcomeText } from "../../transcript/content.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, shownOutcome, type Transcript } from "../../transcript/message.ts";
@@ -186,7 +187,7 @@ export function charsOfText({ text, wholeChars = text.length }: PartText): numbe
 }
 
 /** How many times as long a text is in the file as what was kept of it. */
-export function shareRead(text: PartText): number {
+function shareRead(text: PartText): number {
   return text.text === "" ? 1 : charsOfText(text) / text.text.length;
 }
 
@@ -312,7 +313,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   "own-hint": "A hint from Carryover to this agent, of no use to a child.",
   "in-flight": "This launch has not ended, so it stays with the parent.",
   "nested-preamble": "Context that this agent had inherited itself is not passed on.",
-  "tier-2": `Not among the ${FORK_TIER1_COUNT} newest results: cut to ${FORK_TIER2_LIMIT.toLocaleString("en-US")} characters.`,
+  "tier-2": `Not among the ${FORK_TIER1_COUNT} newest results: cut to ${formatNumber(FORK_TIER2_LIMIT)} characters.`,
   "tier-3": `Not among the ${WHOLE_RESULTS} newest results: cut to ${FORK_TIER3_LIMIT} characters.`,
   params: "The input of a call is cut by the age of its result.",
   "over-budget": "Older than what fits into the budget.",

@@ -50,7 +50,7 @@ export const KINDS: readonly (keyof KindTokens)[] = [
 ];
 
 /** No tokens of any kind. */
-export function noKinds(): Record<keyof KindTokens, number> {
+function noKinds(): Record<keyof KindTokens, number> {
   return {
     system: 0,
     summary: 0,
@@ -79,7 +79,7 @@ export function sumKinds(rows: readonly MessageRow[]): Record<keyof KindTokens, 
  * Fits estimates of what is in the messages into what the provider counted. Beside the messages there are system prompt
  * and tools; what is still missing then was never recorded, such as thinking.
  */
-export function fitKinds(
+function fitKinds(
   estimated: KindTokens,
   { tokens, systemTokens }: { readonly tokens: number; readonly systemTokens: number },
 ): KindTokens {

@@ -15,6 +15,7 @@ import {
 import { redactTranscript } from "../../stages/redact.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
+import { formatNumber } from "../../text/truncate.ts";
 import { renderMessage } from "../../transcript/content.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { Transcript } from "../../transcript/message.ts";
@@ -276,7 +277,7 @@ interface HumanLineInput {
 
 /** How much was inherited, as people say it. */
 export function sizeText({ messages, chars }: Pick<HumanLineInput, "messages" | "chars">): string {
-  return `${messages} ${messages === 1 ? "message" : "messages"}, ${chars.toLocaleString("en-US")} characters`;
+  return `${messages} ${messages === 1 ? "message" : "messages"}, ${formatNumber(chars)} characters`;
 }
 
 function roleText(number: number, way: Inherited["way"]): string {

@@ -262,7 +262,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
 }
 
 /** What was sent, what was folded, and whose child a session is: all that recall needs of forks. */
-export interface RecallSetup {
+interface RecallSetup {
   readonly context: PluginContext;
   readonly forks: Pick<Forks, "capture" | "links" | "views">;
 }

@@ -227,7 +227,7 @@ export interface Query {
   maskOf(word: string): number;
 }
 
-export interface QueryTerm {
+interface QueryTerm {
   readonly term: string;
   readonly weight: number;
   /** A bonus adds to what has it and is not missed elsewhere: an identifier written as one word. */

@@ -155,7 +155,7 @@ function addPassages(store: Store, entry: IndexEntry): number {
 }
 
 /** How often the terms of words stand in which passages. */
-export interface WordStore {
+interface WordStore {
   /** Passages that hold a term; 0 for one that no passage has. */
   holdersOf(term: string): number;
   /** Calls back for every passage that holds a term, with how often. */
@@ -169,7 +169,7 @@ export interface WordStore {
  * list of numbers, in which each entry of a term points to the one before. So a word costs a few steps and no object: an
  * archive has millions of them. Two words of the same hashes count as one, which at worst makes the search read a passage without a match.
  */
-export function createWordStore(): WordStore {
+function createWordStore(): WordStore {
   const words = createWordTable();
   const terms = new Map<string, number>();
   /** By term: its newest entry plus 1, and how many it has. */

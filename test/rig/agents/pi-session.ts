@@ -1,16 +1,70 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { expect } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { anthropic } from "../../../src/formats/wires/anthropic/anthropic.ts";
 import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
 import { outcomeText } from "../../../src/transcript/content.ts";
 import { textOf } from "../../../src/transcript/message.ts";
-import type { ModelRequest } from "../model-server/model-server.ts";
+import { type ModelRequest, type ModelServer, startModelServer } from "../model-server/model-server.ts";
 import { type Answer, call, type Step } from "../model-server/step.ts";
 import { waitFor } from "../wait-for.ts";
-import { type AgentWorld, pi } from "./agent-programs.ts";
+import { type AgentWorld, createAgentWorld, pi } from "./agent-programs.ts";
+import { describeAgent } from "./describe-agent.ts";
+import { unpackCli } from "./packed-cli.ts";
+
+/** Tests in the real pi, in which the package is installed as people do it; the model is scripted, with a window of 60,000 tokens. */
+export async function describePi(tests: (place: PiPlace) => void): Promise<void> {
+  const server = await startModelServer();
+  afterAll(() => server.stop());
+  await describeAgent(pi, () => {
+    const world = createAgentWorld(server, { windowTokens: 60_000 });
+    const folder = dirname(dirname(unpackCli()));
+    const sessions: PiRpc[] = [];
+    let begun = 0;
+    const manage = async (verb: "install" | "remove"): Promise<void> => {
+      const { program, env } = await pi.command(world);
+      const given = { cwd: world.project, env: { ...world.sandbox.env, ...env }, encoding: "utf8" } as const;
+      const { status, stdout, stderr } = spawnSync(program[0], [program[1] ?? "", verb, folder], given);
+      expect(status, stderr + stdout).toBe(0);
+    };
+    beforeAll(() => manage("install"));
+    beforeEach(() => {
+      server.discardSteps();
+      begun = server.requests.length;
+    });
+    afterEach(async () => {
+      for (const session of sessions.splice(0)) await session.stop();
+    });
+    afterAll(() => world.remove());
+    tests({
+      server,
+      world,
+      folder,
+      manage,
+      requests: () => server.requests.slice(begun),
+      async open(args) {
+        const session = await openRpc(world, args);
+        sessions.push(session);
+        return session;
+      },
+    });
+  });
+}
+
+interface PiPlace {
+  readonly server: ModelServer;
+  readonly world: AgentWorld;
+  /** The unpacked package. */
+  readonly folder: string;
+  /** By pi's own commands, without the model, which is for prompts. */
+  manage(verb: "install" | "remove"): Promise<void>;
+  /** The requests of the running test. */
+  requests(): readonly ModelRequest[];
+  /** Opens pi as a program drives it, until the test ends. */
+  open(args: readonly string[]): Promise<PiRpc>;
+}
 
 /** Says one prompt to the program, to its end. */
 export async function ask(world: AgentWorld, prompt: string, args: readonly string[] = []): Promise<void> {
@@ -80,7 +134,7 @@ export interface PiRpc {
   kill(): Promise<void>;
 }
 
-export async function openRpc(world: AgentWorld, args: readonly string[]): Promise<PiRpc> {
+async function openRpc(world: AgentWorld, args: readonly string[]): Promise<PiRpc> {
   const { program, env } = await pi.command(world);
   const [node, ...first] = program;
   const child: ChildProcess = spawn(node, [...first, "--mode", "rpc", ...args], {

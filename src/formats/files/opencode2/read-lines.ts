@@ -64,7 +64,7 @@ function shellText({ command, output }: UnknownObject): string {
 }
 
 /** One field of a user's message that is a piece: a skill, the text or a stretch of it, a file. */
-export interface UserField {
+interface UserField {
   readonly from: "skills" | "text" | "files";
   /** Its place in that list, or among the stretches of the text. */
   readonly place: number;

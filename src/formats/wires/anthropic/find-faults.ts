@@ -180,7 +180,7 @@ function resultTexts(content: unknown): readonly unknown[] {
 }
 
 /** anthropic-25: what is too large for Anthropic, the request as a whole or one of its images. */
-export function* findAnthropicSizeFaults(wire: unknown): Generator<Fault> {
+function* findAnthropicSizeFaults(wire: unknown): Generator<Fault> {
   const images = wireList(wire, "messages").flatMap(imagesOf);
   const maxPixels = images.length > MANY_IMAGES ? MAX_PIXELS_OF_MANY : MAX_PIXELS;
   for (const { base64, ...place } of images) {

@@ -9,7 +9,7 @@ import { asNumber, asObject, asString, safeJson } from "../../../text/json.ts";
 import { normalizeText } from "../../../text/normalize.ts";
 import { redactSecrets } from "../../../text/secrets/redact-secrets.ts";
 import { tokenFamilyOf } from "../../../text/tokens/estimate-tokens.ts";
-import { clipLine, plural } from "../../../text/truncate.ts";
+import { clipLine, formatNumber, plural } from "../../../text/truncate.ts";
 import { estimateMessageTokens, estimateResultTokens } from "../../../transcript/estimate-message.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import type { LeftContent } from "./watch.ts";
@@ -296,10 +296,10 @@ interface ReportSources {
 function headline(fill: WindowFill | undefined): string {
   if (fill === undefined) return "No answer has come since the window was made: its size is not known yet.";
   const { tokens, limitTokens } = fill;
-  const size = `${tokens.toLocaleString("en-US")} tokens`;
+  const size = `${formatNumber(tokens)} tokens`;
   if (limitTokens === undefined) return `The window holds ${size}.`;
   const share = Math.round((100 * tokens) / limitTokens);
-  return `The window holds ${size}: ${share}% of ${limitTokens.toLocaleString("en-US")}.`;
+  return `The window holds ${size}: ${share}% of ${formatNumber(limitTokens)}.`;
 }
 
 const COUNT_CHARS = 6;

@@ -151,7 +151,7 @@ function Amount({ chars, tokens }: { readonly chars: number; readonly tokens: nu
 }
 
 /** Where a text contains what is searched for, ignoring case; at most so many places that a page can show them. */
-export function occurrences(text: string, query: string): readonly TextRange[] {
+function occurrences(text: string, query: string): readonly TextRange[] {
   const wanted = query.trim().toLowerCase();
   if (wanted === "") return [];
   const ranges: TextRange[] = [];

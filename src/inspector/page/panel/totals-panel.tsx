@@ -326,7 +326,7 @@ interface Rectangle {
 }
 
 /** The areas of what is in the window, by tool or kind and in it by file. */
-export function areasOf(
+function areasOf(
   { rows }: { readonly rows: readonly MessageRow[] },
   { width, height }: Pick<Rectangle, "width" | "height">,
 ): readonly (Part & Rectangle)[] {

@@ -276,7 +276,7 @@ function line(context: CanvasRenderingContext2D, fromPx: number, toPx: number, y
 }
 
 /** The next of 1, 2, 5, 10, 20 … that is at least this. */
-export function niceStep(least: number): number {
+function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
   return (([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10) * power) | 0;
 }

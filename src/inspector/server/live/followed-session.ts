@@ -235,7 +235,7 @@ function redactFor(
 }
 
 /** An entry of the plugin's journal as the page shows it; undefined for entries that only the engine needs. */
-export function liveEntry(entry: PluginEntry, redact: (text: string) => string): LiveEntry | undefined {
+function liveEntry(entry: PluginEntry, redact: (text: string) => string): LiveEntry | undefined {
   const { atMs, sessionId } = entry;
   const moment = { atMs, sessionId };
   const note = (text: string): LiveEntry => ({ ...moment, type: "note", text });
@@ -323,13 +323,13 @@ const SENTENCES: Readonly<Record<string, (value: UnknownObject) => string>> = {
 const MAX_NOTE_CHARS = 300;
 
 /** A fork's record, and whether the program that runs it still holds its lease. */
-export interface FollowedFork {
+interface FollowedFork {
   readonly record: ForkRecord;
   readonly isHeld: boolean;
 }
 
 /** A fork as the page shows it. One whose program is gone counts as interrupted, whatever its record still says. */
-export function liveFork({ record, isHeld }: FollowedFork, redact: (text: string) => string): LiveFork {
+function liveFork({ record, isHeld }: FollowedFork, redact: (text: string) => string): LiveFork {
   const run = currentRun(record);
   const { id, number, title, inherited, spent } = record;
   return {
