@@ -1,12 +1,11 @@
 import { asObject, asString } from "../../text/json.ts";
-import { type Message, type Transcript, textOf } from "../../transcript/message.ts";
+import { isSummary, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { callsOf, plainMessages } from "../probe/history-text.ts";
 import {
   createProbe,
   type EvalSession,
   isStep,
-  isSummary,
   type NextUseOptions,
   probeIndexes,
   splitAtCompactions,

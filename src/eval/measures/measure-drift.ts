@@ -6,6 +6,7 @@ import { asObject, asString } from "../../text/json.ts";
 import { normalizeTypedText } from "../../text/normalize.ts";
 import { clipLine } from "../../text/truncate.ts";
 import {
+  isSummary,
   isVisibleToModel,
   type Message,
   type Transcript,
@@ -15,7 +16,7 @@ import {
 } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { callsOf, outputOf, plainLengths, plainMessages } from "../probe/history-text.ts";
-import { isSummary, splitAtCompactions } from "../probe/next-use.ts";
+import { splitAtCompactions } from "../probe/next-use.ts";
 import { shareOf } from "../probe/score-text.ts";
 import { lastChars } from "./policies.ts";
 

@@ -3,10 +3,10 @@ import { readPreviousSummary } from "../../compaction/summary/message.ts";
 import { createTextCleaner } from "../../compaction/summary/text.ts";
 import { forkContext } from "../../fork/fork.ts";
 import { shouldUseHeadTail, truncate } from "../../text/truncate.ts";
-import type { Transcript } from "../../transcript/message.ts";
+import { isSummary, type Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type Part } from "../../transcript/part.ts";
 import { callsOf, outputOf, plainLengths, plainMessages, type ShowCall } from "../probe/history-text.ts";
-import { isStep, isSummary } from "../probe/next-use.ts";
+import { isStep } from "../probe/next-use.ts";
 
 /** A way to carry a conversation over as text: what it keeps of a transcript within a budget. */
 export interface EvalPolicy {

@@ -1,5 +1,5 @@
 import { asObject } from "../../text/json.ts";
-import { type Message, project, type Transcript } from "../../transcript/message.ts";
+import { isSummary, type Message, project, type Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import {
   blockAt,
@@ -311,11 +311,6 @@ export function splitAtCompactions(transcript: Transcript): readonly Transcript[
 
 function isBareMarker({ parts }: Message): boolean {
   return parts.length > 0 && parts.every(({ type }) => type === "compaction");
-}
-
-/** True for a summary that replaces everything before it. */
-export function isSummary(message: Message): boolean {
-  return message.summary === true || message.metadata?.kind === "compaction_summary";
 }
 
 /** True for a step of the agent: an answer of the model that is no summary. */

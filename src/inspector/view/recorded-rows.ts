@@ -12,7 +12,13 @@ import type { Cut } from "../../text/truncate.ts";
 import { formatNumber } from "../../text/truncate.ts";
 import { handleOf, isCleared, outcomeText } from "../../transcript/content.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
-import { isVisibleToModel, type Message, shownOutcome, type Transcript } from "../../transcript/message.ts";
+import {
+  isSummary,
+  isVisibleToModel,
+  type Message,
+  shownOutcome,
+  type Transcript,
+} from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
 import type { Fate, ItemRow, ItemSide, MessageRow, TextKind } from "./types.ts";
 
@@ -258,10 +264,10 @@ export function outputText(part: ToolPart, as: TextsAs): string {
   return outcomeText(as === "shown" ? shownOutcome(part) : part.outcome);
 }
 
-function messageKind({ role, summary, metadata }: Message): TextKind {
-  if (summary || metadata?.kind === "compaction_summary") return "summary";
-  if (role === "assistant") return "agent";
-  return role === "user" ? "user" : "system";
+function messageKind(message: Message): TextKind {
+  if (isSummary(message)) return "summary";
+  if (message.role === "assistant") return "agent";
+  return message.role === "user" ? "user" : "system";
 }
 
 /** Why an edit was made. */
