@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
-import { findCompactionBoundary } from "../src/stages/boundary.ts";
+import { filterCompacted, findCompactionBoundary } from "../src/stages/boundary.ts";
+import { isVisibleToModel, type Message, type Transcript, textOf } from "../src/transcript/message.ts";
 import { buildCli } from "./rig/build-cli.ts";
 import { cliSamples } from "./rig/cli-samples.ts";
 import { type ModelServer, startModelServer } from "./rig/model-server/model-server.ts";
@@ -37,7 +38,7 @@ const withModel = () => ["--keep", "2000", "--model", "some-model", "--url", mod
 
 async function compacted(bytes: Uint8Array | string) {
   const { format, transcript } = await readTranscript(Buffer.from(bytes));
-  const text = JSON.stringify(transcript);
+  const text = JSON.stringify(filterCompacted(transcript));
   return { format, messages: transcript.length, boundary: findCompactionBoundary(transcript), text };
 }
 
@@ -117,6 +118,45 @@ describe("carryover compact", () => {
       for (const each of [path, backup]) expect(statSync(each).mode & 0o777).toBe(0o600);
       expect((await compacted(readFileSync(path))).boundary).toBeGreaterThanOrEqual(0);
     }
+  });
+
+  it.each([
+    ["opencode", readFileSync("examples/sessions/opencode-session.json", "utf8")] as const,
+    ...samples
+      .filter(({ format }) => ["claude-code", "codex", "pi"].includes(format))
+      .map(({ format, text }) => [format, text] as const),
+  ])("leaves what was summed up in the file of %s, where its handles find it", async (_, text) => {
+    writeFileSync(path, text);
+    const { status } = await carryover(["compact", path, "--keep", "2000", "--fold", "--write"]);
+    expect(status).toBe(0);
+    const { transcript: before } = await readTranscript(Buffer.from(text));
+    const { transcript: after } = await readTranscript(readFileSync(path));
+    const shown = filterCompacted(after).filter(isVisibleToModel);
+    expect(shown.length).toBeLessThan(before.length - 5);
+    const said = (transcript: Transcript) => JSON.stringify(transcript.flatMap(({ parts }) => parts));
+    for (const { parts } of before)
+      for (const part of parts) expect(said(after)).toContain(JSON.stringify(part));
+    const summary = textOf(after.findLast((message) => message.summary) as Message);
+    const handles = [
+      ...[...summary.matchAll(/^- (\S+\/\d+): /gm)].map(([, handle = ""]) => handle).slice(0, 3),
+      /^\[(\S+)\]$/m.exec(summary)?.[1] ?? "",
+      /earlier messages \((\S+) to /.exec(summary)?.[1] ?? "",
+    ];
+    for (const handle of handles) {
+      const found = await carryover(["recall", path, handle, "--json"]);
+      expect({ handle, ...JSON.parse(found.stdout || "{}") }).toMatchObject({ handle, status: "found" });
+    }
+  });
+
+  it("puts what was summed up behind the request that stays before the compaction", async () => {
+    // Without its last request: all of the work belongs to the first one.
+    writeFileSync(path, `${claudeCode.trim().split("\n").slice(0, -1).join("\n")}\n`);
+    const { stdout } = await carryover(["compact", path, "--keep", "500", "--fold", "--json"]);
+    const { text, kept, summarized } = JSON.parse(stdout);
+    const { transcript } = await readTranscript(Buffer.from(text));
+    const boundary = findCompactionBoundary(transcript);
+    expect(transcript.length - 1 - boundary).toBe(kept.messages);
+    expect(boundary - 1).toBe(summarized.messages);
   });
 
   it("follows a link and keeps a gzipped file gzipped", async () => {

@@ -6,7 +6,7 @@ import type { CompactionPlan, NothingToCompact } from "../compaction/plan/plan-c
 import type { Summarizer } from "../compaction/ports/summarizer.ts";
 import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
 import { readTranscript } from "../formats/read-transcript.ts";
-import { planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
+import { editsOfFile, planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../stores/system-clock.ts";
 import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
@@ -89,7 +89,7 @@ async function runCompact(named: string, flags: CompactFlags): Promise<void> {
   // What is asked for is a session: where nothing is due, it is the one that was read.
   const asRead =
     isDryRun || flags.write ? undefined : editedText(file, [], { at: Date.now(), order: "of-time" });
-  const text = isChanged ? await compactedText(file, outcome) : asRead;
+  const text = isChanged ? await compactedText(file, plan, outcome) : asRead;
   const written = text === undefined ? undefined : await writeOutput(text, { version, out, file });
   const printed = written === undefined ? text : undefined;
   if (flags.json) return printJson({ ...description, ...written, text: printed });
@@ -136,11 +136,16 @@ function noUsableSummary({ degraded, detail }: Compacted): CliError {
 const MAX_DETAIL_CHARS = 300;
 
 /** The text of the compacted file, which is read back to check it before anything is written. */
-async function compactedText(file: InputFile, outcome: Compacted): Promise<string> {
-  const text = editedText(file, outcome.edits, { at: Date.now(), order: "of-time" });
+async function compactedText(
+  file: InputFile,
+  plan: CompactionPlan | NothingToCompact,
+  { edits, summary }: Compacted,
+): Promise<string> {
+  const kept = plan.status === "planned" ? editsOfFile(edits, plan, file.format) : edits;
+  const text = editedText(file, kept, { at: Date.now(), order: "of-time" });
   const again = await readTranscript(Buffer.from(text));
   const holdsSummary = again.transcript.some(({ parts }) =>
-    parts.some((part) => part.type === "text" && part.text.includes(outcome.summary)),
+    parts.some((part) => part.type === "text" && part.text.includes(summary)),
   );
   if (again.format !== file.format || !holdsSummary)
     throw new Error(`The compacted ${file.format} session could not be read back; nothing was changed`);

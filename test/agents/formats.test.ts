@@ -8,10 +8,20 @@ import { asArray, asObject, type UnknownObject } from "../../src/text/json.ts";
 import { outcomeText } from "../../src/transcript/content.ts";
 import type { Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
-import { type AgentWorld, claudeCode, codex, createAgentWorld } from "../rig/agents/agent-programs.ts";
+import {
+  type AgentProgram,
+  type AgentWorld,
+  claudeCode,
+  codex,
+  createAgentWorld,
+  pi,
+} from "../rig/agents/agent-programs.ts";
 import { describeAgent } from "../rig/agents/describe-agent.ts";
-import { type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
+import { readRequest } from "../rig/agents/read-request.ts";
+import { buildCli } from "../rig/build-cli.ts";
+import { type ModelRequest, type ModelServer, startModelServer } from "../rig/model-server/model-server.ts";
 import { call, say } from "../rig/model-server/step.ts";
+import { createCliRunner } from "../rig/run-cli.ts";
 
 let server: ModelServer;
 let world: AgentWorld;
@@ -39,6 +49,57 @@ const callsOf = (transcript: Transcript): readonly ToolPart[] =>
   transcript.flatMap(({ parts }) => parts.filter((part) => part.type === "tool"));
 const textOf = (transcript: Transcript): string =>
   transcript.flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : ""))).join("\n");
+
+const SHELLS: readonly (readonly [AgentProgram, (command: string) => [string, object]])[] = [
+  [claudeCode, (command) => ["Bash", { command, description: "Count" }]],
+  [codex, (cmd) => ["exec_command", { cmd }]],
+  [pi, (command) => ["bash", { command }]],
+];
+
+for (const [agent, run] of SHELLS)
+  await describeAgent(agent, () => {
+    it("goes on behind a compaction that carryover wrote into its file, which still has what was summed up", async () => {
+      const own = createAgentWorld(server);
+      const cli = await buildCli("cli-formats");
+      const carryover = createCliRunner(() => cli);
+      const ask = async (prompt: string, session?: string) => {
+        const { code, stderr } = await agent.ask(own, { prompt, ...(session && { session }) });
+        expect(code, stderr).toBe(0);
+      };
+      server.discardSteps();
+      server.script([
+        call(...run("seq 1000 2000")),
+        call(...run("seq 3000 4000")),
+        say("Counted twice.", usage(9_000, 9)),
+      ]);
+      await ask("Count to two thousand");
+      const [path = ""] = filesIn(own.home, /(?:projects|sessions)\/.*\.jsonl$/);
+      const session = agent.name === "pi" ? path : basename(path, ".jsonl").slice(-36);
+      server.script([say("Nothing more.", usage(9_100, 9))]);
+      await ask("And what now?", session);
+      const before = linesOf(path);
+
+      const written = await carryover(["compact", path, "--fold", "--keep", "500", "--write"]);
+      expect(written.status, written.stderr).toBe(0);
+      const after = readFileSync(path, "utf8");
+      for (const line of before)
+        for (const key of ["uuid", "id"])
+          if (typeof line[key] === "string") expect(after).toContain(`"${line[key]}"`);
+      server.script([say("I go on.", usage(5_000, 9))]);
+      await ask("Go on", session);
+      const request = server.requests.findLast(({ body }) => JSON.stringify(body).includes("Go on"));
+      const { calls, faults, said } = readRequest(request as ModelRequest);
+      expect({ calls, faults }).toEqual({ calls: [], faults: [] });
+      for (const kept of ["Lines of earlier work", "Count to two thousand", "And what now?", "Nothing more."])
+        expect(said).toContain(kept);
+
+      const [, handle = ""] = /\\n- (\S+\/\d+): (?:[^\\]|\\[^n])*seq 3000 4000/.exec(after) ?? [];
+      const found = await carryover(["recall", path, handle]);
+      expect(found.stdout).toContain("seq 3000 4000");
+      expect(found.stdout).toContain("3500");
+      own.remove();
+    });
+  });
 
 await describeAgent(codex, () => {
   it("a rollout with a compaction is read as the model goes on with it, with the usage of each answer", async () => {

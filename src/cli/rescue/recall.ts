@@ -99,8 +99,10 @@ async function recallFrom(
   { range, secrets }: RecallFlags,
 ): Promise<Recalled> {
   const byId = new Map<string, Message>(transcript.map((message) => [message.id, message]));
+  const find = (id: string): Message | undefined => byId.get(id) ?? (TIME.test(id) ? atTime(id) : undefined);
+  const atTime = (time: string) => transcript.find(({ createdAt }) => createdAt === Date.parse(time));
   const source = {
-    messages: () => ({ find: (id: string) => byId.get(id), list: () => transcript }),
+    messages: () => ({ find, list: () => transcript }),
     spilled: async () => undefined,
     hidden: () => hiddenTexts(transcript, new Map()),
   };
@@ -132,7 +134,9 @@ async function recallFrom(
 
 /** What handles look like: ids of messages, with the number of a part, and hashes. */
 const HANDLE =
-  /^(?:tool-results\/[\w.-]+|[\w-]*\d[\w-]*\/\d{1,4}|(?:msg|prt|ses|toolu|call)_\w*\d\w*|line-\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32,64}|[0-9a-f]{4,63}(?:…|\.{3})|\S+\.\.\S*\d\S*)$/;
+  /^(?:\d{4}-\d\d-\d\dT[\d:.]+Z(?:\/\d{1,4})?|tool-results\/[\w.-]+|[\w-]*\d[\w-]*\/\d{1,4}|(?:msg|prt|ses|toolu|call)_\w*\d\w*|line-\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32,64}|[0-9a-f]{4,63}(?:…|\.{3})|\S+\.\.\S*\d\S*)$/;
+/** What summaries call a message that has no id of its own, as the user's in Codex. */
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 const MAX_NAMING = 5;
 
 function missing(hint: string): Recalled {

@@ -10,6 +10,7 @@ import type { Representation } from "../../compaction/summary/message.ts";
 import type { OverflowSettings } from "../../compaction/trigger/overflow.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
+import type { Edit } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
 
 /** Plans a compaction of a recorded session, in the representation that its own agent understands. */
@@ -55,6 +56,36 @@ const REPRESENTATIONS: Readonly<Partial<Record<FormatName, Representation>>> = {
   codex: "pivot",
   pi: "pivot",
 };
+
+/**
+ * The edits of a compaction for the file itself. Agents with compactions of their own leave what was summed up in the
+ * file, before the boundary, where its handles find it; so do these. A folded message behind the first one that stays is
+ * moved there; OpenCode orders messages by time, so that there it is hidden.
+ */
+export function editsOfFile(
+  edits: readonly Edit[],
+  { transcript, foldedIds, firstKeptId, representation }: CompactionPlan,
+  format: FormatName,
+): readonly Edit[] {
+  if (representation !== "pivot") return edits;
+  const folded = new Set(foldedIds);
+  const firstKept = transcript.findIndex(({ id }) => id === firstKeptId);
+  const later = new Set(firstKept === -1 ? [] : transcript.slice(firstKept).map(({ id }) => id));
+  const before = firstKept === -1 ? undefined : (transcript[firstKept - 1]?.id ?? null);
+  let last = before;
+  return edits.flatMap((edit): readonly Edit[] => {
+    if (edit.type === "hide-message" && folded.has(edit.messageId)) {
+      if (!later.has(edit.messageId)) return [];
+      if (format === "opencode" || last === undefined) return [edit];
+      const { messageId, stage, reason } = edit;
+      const moved: Edit = { type: "move-message", messageId, after: last, stage, reason };
+      last = messageId;
+      return [moved];
+    }
+    const isPlaced = edit.type === "insert-message" || edit.type === "move-message";
+    return isPlaced && edit.after === before && last !== undefined ? [{ ...edit, after: last }] : [edit];
+  });
+}
 
 /** Compacts a recorded session with the summary that needs no model; `unchanged` says why there is none. */
 export function compactFileWithoutModel(file: RecordedFile, options: FileCompactionOptions): FoldedFile {
