@@ -21,6 +21,9 @@ beforeAll(async () => {
     else writeFileSync(join(sessions, "deep", `${fileName}.gz`), gzipSync(text));
   }
   writeFileSync(join(sessions, "package.json"), '{"name":"not a transcript"}');
+  // What the packages of a project bring along is nobody's session.
+  mkdirSync(join(sessions, "node_modules/some-package"), { recursive: true });
+  writeFileSync(join(sessions, "node_modules/some-package/example.json"), samples[0]?.text ?? "");
   writeFileSync(join(sessions, "torn.json.gz"), gzipSync("{}".repeat(999)).subarray(0, 15));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

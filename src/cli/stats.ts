@@ -35,7 +35,10 @@ import {
 export function statsCommand(): Command {
   return withFolderOptions(new Command("stats"))
     .description("sum up all sessions in a folder: totals, percentiles, worst offenders")
-    .argument("[paths...]", "folders or files; any format that is known, also packed (.gz, .zst)")
+    .argument(
+      "[paths...]",
+      "folders or files, the current folder without any; any format that is known, also packed (.gz, .zst)",
+    )
     .addHelpText("after", EXAMPLES)
     .action(runStats);
 }

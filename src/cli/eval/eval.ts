@@ -17,7 +17,7 @@ import { controlsLine, createEvalCharts, evalPage, verdictLine } from "../../eva
 import { createEvalReport, type EvalReport, groupReports } from "../../eval/report/eval-report.ts";
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
 import { asObject, asString } from "../../text/json.ts";
-import { errorMessage } from "../../text/truncate.ts";
+import { errorMessage, plural } from "../../text/truncate.ts";
 import { findTranscriptFiles } from "../files/find-files.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/output-file.ts";
 import { createFileProgress, currentProgram } from "../files/thread-pool.ts";
@@ -42,7 +42,7 @@ export function evalCommand(): Command {
     .description("measure what context policies keep of your own sessions, without a model")
     .argument(
       "[paths...]",
-      "transcript files, or folders of them; any format that can be read, also packed (.gz, .zst)",
+      "transcript files, or folders of them, the current folder without any; any format that can be read, also packed (.gz, .zst)",
     )
     .option(
       "--policy <names>",
@@ -230,7 +230,7 @@ function evalText(
   const formats = Object.entries(sessions.byFormat).map(([format, count]) => `${count} ${format}`);
   return [
     colors.bold(verdictLine(report)),
-    `${sessions.total} sessions (${formats.join(", ")}), ${sessions.probed} long enough to be probed: ${sessions.probes} probes, ${sessions.targets} targets`,
+    `${plural(sessions.total, "session")} (${formats.join(", ")}), ${sessions.probed} long enough to be probed: ${plural(sessions.probes, "probe")}, ${plural(sessions.targets, "target")}`,
     controls.holds ? controlsLine(report) : colors.red(controlsLine(report)),
     "",
     colors.bold("Policies"),

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, relative, sep } from "node:path";
 import { CliError } from "../terminal/cli-error.ts";
 import { cannotRead } from "./read-input.ts";
 
@@ -37,6 +37,8 @@ async function filesIn(folder: string): Promise<readonly string[]> {
       // Long outputs that Claude Code keeps beside a session; some of them are JSON.
       .filter((entry) => basename(entry.parentPath) !== "tool-results")
       .map((entry) => join(entry.parentPath, entry.name))
+      // Of a project's folder: what its packages hold is nobody's session.
+      .filter((path) => !relative(folder, path).split(sep).includes("node_modules"))
       .sort()
   );
 }

@@ -94,5 +94,6 @@ it("says which programs it looked for where there is none", async () => {
   const { env } = home("another");
   const { found, skipped } = await findNewestSession(env);
   expect(found).toContain("an example");
+  expect(found.length, "one line of a terminal").toBeLessThanOrEqual(80);
   expect(skipped.join()).toContain("neither opencode nor opencode2");
 });

@@ -47,8 +47,7 @@ export async function findNewestSession(
   }
   if (empty !== undefined) return empty;
   const file = await readBytes(Buffer.from(JSON.stringify(exampleSession())), "the example");
-  const found =
-    "There is no session of OpenCode, Claude Code, Codex or pi on this machine; this is an example";
+  const found = "No session of OpenCode, Claude Code, Codex or pi is here; this is an example";
   return { file, found, skipped, isExample: true };
 }
 

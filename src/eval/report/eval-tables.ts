@@ -147,7 +147,7 @@ function compactionTable({ compaction }: EvalReport): EvalTable {
     note:
       compaction === undefined
         ? ""
-        : `${compaction.compactions} summaries of ${whole(compaction.summaryChars)} characters on average for histories of ${whole(compaction.historyChars)}. Reads of known files a ten steps: ${decimal(compaction.rereadsAfter)} after a compaction, ${decimal(compaction.rereadsElsewhere)} elsewhere.`,
+        : `${compaction.compactions === 1 ? "1 summary" : `${compaction.compactions} summaries`} of ${whole(compaction.summaryChars)} characters on average for histories of ${whole(compaction.historyChars)}. Reads of known files a ten steps: ${decimal(compaction.rereadsAfter)} after a compaction, ${decimal(compaction.rereadsElsewhere)} elsewhere.`,
     head: ["kept by", "characters", "mention", "usable", "edit lines"],
     rows: [...by.values()]
       .flat()
