@@ -68,7 +68,13 @@ export type {
   RecordStored,
   RecordWrite,
 } from "./fork/life/record-store.ts";
-export type { GiveUpReason, IdleReason, RunResult, SessionAction } from "./session/action.ts";
+export type {
+  GiveUpReason,
+  IdleReason,
+  NextActionOptions,
+  RunResult,
+  SessionAction,
+} from "./session/action.ts";
 export type { PromptOverhead } from "./session/context-meter.ts";
 export type { EditBatch } from "./session/history.ts";
 export type {
@@ -81,7 +87,6 @@ export type {
 } from "./session/journal.ts";
 export type { SessionEvent } from "./session/log.ts";
 export type { LedgerEntry } from "./session/metered-summarizer.ts";
-export type { NextActionOptions } from "./session/next-action.ts";
 export type {
   SessionOptions,
   SessionPorts,

@@ -11,7 +11,7 @@ export const MORE_GROUPS: readonly Group[] = [
   {
     title: "`session.nextAction(asked)`, `session.prepare(options)`",
     about: "`prepare` also takes `signal`, which ends the preparation.",
-    file: "src/session/next-action.ts",
+    file: "src/session/action.ts",
     interface: "NextActionOptions",
     from: D4,
     notes: {
@@ -274,6 +274,7 @@ export const MORE_GROUPS: readonly Group[] = [
       expectedTurns: { default: "must be given", unit: "requests" },
       idleMs: { default: "0" },
       neededTokens: { default: "0" },
+      leastTokens: { default: "0" },
     },
   },
   {

@@ -2,6 +2,7 @@ import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import type { RecoveryRung } from "../compaction/recover.ts";
 import type { CompactReason } from "../compaction/trigger/should-compact.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
+import { aMeasure, oneOf, type Shape } from "../text/check.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { EditBatch } from "./history.ts";
 
@@ -147,3 +148,23 @@ export type RunResult =
   | { readonly status: "busy" }
   /** Not an action of the session: the caller of the model has to do it. */
   | { readonly status: "for-the-caller" };
+
+/** What the caller knows when it asks for the next action. */
+export interface NextActionOptions {
+  /** Before the model is called (the default), or after it has answered: then edits that pay are made. @default before-call */
+  readonly moment?: Moment;
+  /** `manual`: a person wants a compaction now. @default none */
+  readonly demand?: "none" | "manual";
+  /** Time since the last request, where known: the provider's cache may be gone. @default 0 */
+  readonly idleMs?: number;
+}
+
+/** What a caller may know. */
+export const NEXT_ACTION_SHAPE: Shape<NextActionOptions> = {
+  moment: oneOf("before-call", "after-turn"),
+  demand: oneOf("none", "manual"),
+  idleMs: aMeasure,
+};
+
+/** When a decision is asked for: before the model is called, or after it has answered. */
+export type Moment = "before-call" | "after-turn";

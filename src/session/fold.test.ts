@@ -146,6 +146,32 @@ describe("batches that cannot be taken back any more", () => {
     expect(history.batches()).toHaveLength(UNDO_BATCHES + 1);
   });
 
+  it("are folded the more at once the more there are, so that folding costs no more than the edits themselves", () => {
+    const history = createHistory();
+    const source = Array.from(
+      { length: 6_000 },
+      (_, index): Message => ({ ...(SOURCE[0] as Message), id: `n${index}` }),
+    );
+    history.observe(source);
+    let foldedEdits = 0;
+    const counting: typeof history = {
+      ...history,
+      replace(batches) {
+        foldedEdits += batches[0]?.edits.length ?? 0;
+        return history.replace(batches);
+      },
+    };
+    for (let count = 0; count < 1_000; count++) {
+      const why = { stage: "test", reason: "pruned" };
+      const edits = source.slice(count * 6, count * 6 + 6).map((message) => hideMessage(message, why));
+      history.add({ id: `b${count}`, step: "prune", reason: "pays", at: count, edits });
+      foldHistory(counting);
+    }
+    expect(history.batches()[0]?.edits.length).toBeGreaterThan(4_000);
+    expect(foldedEdits).toBeLessThan(5 * 6_000);
+    expect(history.batches().length).toBeLessThan(250);
+  });
+
   it("are the same whether they are read at once, as after a restart, or came one by one", () => {
     const oneByOne = createHistory();
     const atOnce = createHistory();

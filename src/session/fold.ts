@@ -21,11 +21,17 @@ export function foldHistory(history: Pick<History, "source" | "transcript" | "ba
 
 function foldBatches(source: Transcript, batches: readonly EditBatch[]): readonly EditBatch[] {
   // A shadow is hidden, and kept for as long as the block that it stands beside.
-  const edited = batches.filter((batch) => !isShadowBatch(batch));
-  const count = foldableCount(edited);
-  const newer = edited.slice(count);
-  const folded = count < 2 ? undefined : foldAll(source, { batches: edited.slice(0, count), newer });
-  return folded === undefined ? batches : [folded, ...newer, ...batches.filter(isShadowBatch)];
+  let edited = batches.filter((batch) => !isShadowBatch(batch));
+  let isChanged = false;
+  // Many that are read at once are folded where they would have been one by one, so that a restart changes nothing.
+  for (;;) {
+    const count = foldableCount(edited);
+    const newer = edited.slice(count);
+    const folded = count < 2 ? undefined : foldAll(source, { batches: edited.slice(0, count), newer });
+    if (folded === undefined) return isChanged ? [...edited, ...batches.filter(isShadowBatch)] : batches;
+    edited = [folded, ...newer];
+    isChanged = true;
+  }
 }
 
 /** True for the batch that stands for all those that cannot be taken back any more. */
@@ -42,6 +48,8 @@ export const UNDO_BATCHES = 20;
 export const FOLDED_AT_ONCE = 60;
 /** Batches of so many edits are folded earlier, `UNDO_BATCHES` at once, since they are what makes a state large. */
 const FOLDED_EDITS = 200;
+/** As many edits as this share of those folded before have to be there, so that all folding together costs no more than the edits. */
+const FOLDED_SHARE = 0.25;
 
 /** Those up to the compaction before the newest one, and those beyond what can be taken back. */
 function foldableCount(batches: readonly EditBatch[]): number {
@@ -50,23 +58,29 @@ function foldableCount(batches: readonly EditBatch[]): number {
   return Math.max(before + 1, surplusCount(batches));
 }
 
-/** Many that are read at once are folded where they would have been one by one, so that a restart changes nothing. */
+/** The oldest that can be folded at once, behind the one that others were folded into. */
 function surplusCount(batches: readonly EditBatch[]): number {
-  let surplus = 0;
+  const leastEdits = (batches[0]?.edits.length ?? 0) * FOLDED_SHARE;
   let edits = 0;
-  // The first is the one that others were folded into, or becomes it.
   for (let index = 1; index < batches.length - UNDO_BATCHES; index++) {
     edits += batches[index]?.edits.length ?? 0;
-    const count = index - Math.max(surplus - 1, 0);
-    if (count < (edits < FOLDED_EDITS ? FOLDED_AT_ONCE : UNDO_BATCHES)) continue;
-    surplus = index + 1;
-    edits = 0;
+    const leastCount = edits < FOLDED_EDITS ? FOLDED_AT_ONCE : UNDO_BATCHES;
+    if (index >= leastCount && edits >= leastEdits) return index + 1;
   }
-  return surplus;
+  return 0;
 }
 
-function isCompaction({ edits }: EditBatch): boolean {
-  return edits.some((edit) => edit.type === "insert-message" && edit.message.metadata?.carried !== undefined);
+const compactions = new WeakMap<EditBatch, boolean>();
+
+/** A batch never changes, and may be large, so each is read once. */
+function isCompaction(batch: EditBatch): boolean {
+  const known = compactions.get(batch);
+  if (known !== undefined) return known;
+  const isOne = batch.edits.some(
+    (edit) => edit.type === "insert-message" && edit.message.metadata?.carried !== undefined,
+  );
+  compactions.set(batch, isOne);
+  return isOne;
 }
 
 interface FoldInput {

@@ -2,6 +2,7 @@ import type { HookStrikes } from "../compaction/ask.ts";
 import type { CompactionEnd, CompactionFailed, CompactOutcome } from "../compaction/compact.ts";
 import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import { FRESH_TRIGGER, type TriggerState } from "../compaction/trigger/should-compact.ts";
+import type { Edit } from "../transcript/edit.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
 import type { HeldCompaction } from "./hold.ts";
 import type { WarningCode } from "./log.ts";
@@ -49,6 +50,8 @@ export interface SessionMemory {
   readonly stages: StageMemory;
   /** The mechanical edits that would pay, by what they depend on. */
   worthwhile: KnownPlan | undefined;
+  /** When mechanical edits could not make room; the same state has not to be looked at again. */
+  insufficientKey: string | undefined;
   /** Steps that changed nothing, by the version at which they were tried. */
   readonly spent: Map<string, number>;
   /** Finished answers of the model; their number is the number of the turn. */
@@ -62,14 +65,37 @@ export interface SessionMemory {
   readonly warned: Set<WarningCode>;
 }
 
-interface KnownPlan {
+/** What was planned last, and when it is worth planning again. */
+export interface KnownPlan {
   readonly key: string;
   /** Of the window. */
   readonly version: number;
   readonly plan: MechanicalPlan | undefined;
   readonly isCold: boolean;
-  /** Where there is no plan: how large the same window has to be before there may be one. */
+  /** How many tokens have to come in before there may be a plan, or one after it. */
+  readonly lackingTokens: number;
+  /** The size of the window at which they have. */
   readonly fromTokens: number;
+}
+
+/**
+ * What is known of a plan now that the window may have been edited. Edits make nothing worthwhile that was not: what was
+ * lacking has still to come in, also after those of the plan itself. A plan that other edits have overtaken stays, outdated.
+ */
+export function planAfterEdits(known: KnownPlan | undefined, now: EditedWindow): KnownPlan | undefined {
+  const { version, tokens, newest } = now;
+  if (known === undefined || known.version === version) return known;
+  const isMade = known.plan !== undefined && known.plan.edits === newest;
+  if (known.plan !== undefined && !isMade) return known;
+  const fromTokens = Math.min(known.fromTokens, tokens + known.lackingTokens);
+  return { ...known, version, plan: undefined, fromTokens, ...(isMade && { key: "" }) };
+}
+
+interface EditedWindow {
+  readonly version: number;
+  readonly tokens: number;
+  /** The edits that were made last. */
+  readonly newest: readonly Edit[] | undefined;
 }
 
 /** Who asked for it. */
@@ -101,6 +127,7 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     hookStrikes: {},
     stages: createStageMemory(),
     worthwhile: undefined,
+    insufficientKey: undefined,
     spent: new Map(),
     answers: new Set(),
     requests: new Set(),

@@ -3,15 +3,15 @@ import type { RecoveryRequest } from "../compaction/recover.ts";
 import { type CompactDecision, shouldCompact } from "../compaction/trigger/should-compact.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
 import { PRUNE_PROTECT } from "../stages/prune.ts";
-import { aMeasure, oneOf, type Shape } from "../text/check.ts";
 import { omitUndefined } from "../text/json.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../transcript/edit.ts";
-import type { EditWindow, IdleReason, SessionAction } from "./action.ts";
+import type { EditWindow, IdleReason, Moment, NextActionOptions, SessionAction } from "./action.ts";
 import { dueStage } from "./call-stage.ts";
 import type { SessionCore } from "./core.ts";
 import { fitsModel, isHeld } from "./hold.ts";
 import { MAX_IDLE_COMPACTIONS } from "./log.ts";
+import { planAfterEdits } from "./memory.ts";
 import { type NativeView, readNativeView, useShadowEdits } from "./native-shadow.ts";
 import {
   LOW_SHARE,
@@ -117,9 +117,6 @@ export interface SessionView {
   /** Mechanical edits that pay for themselves. */
   readonly worthwhileEdits: () => MechanicalPlan | undefined;
 }
-
-/** When a decision is asked for: before the model is called, or after it has answered. */
-type Moment = "before-call" | "after-turn";
 
 function triggerOf(view: SessionView): CompactionTrigger | undefined {
   if (view.demand === "manual") return "manual";
@@ -247,18 +244,24 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     },
     sufficientEdits() {
       const { expectedTurns } = options;
-      // Seldom and well below the mark, where lines can do that: each time costs the cached prefix.
-      const isClearing = autoCompact && options.pruning?.how === "clear";
-      for (const share of isClearing ? [TARGET_SHARE] : [SELDOM_SHARE, TARGET_SHARE]) {
-        const overTokens = Math.max(
+      const overTokens = (share: number): number =>
+        Math.max(
           estimate.tokens - fullTokens * share,
           overflow.overflow ? overflow.countTokens - overflow.usableTokens * share : 0,
         );
-        if (overTokens <= 0) return undefined;
-        const neededTokens = Math.ceil(overTokens);
+      // What could not be enough is looked at again after a request or some growth, while a compaction has to wait.
+      const grown = Math.floor(overTokens(TARGET_SHARE) / (fullTokens * LOOK_AGAIN_SHARE));
+      const key = [memory.requests.size, fullTokens, grown].join("/");
+      if (memory.insufficientKey === key) return undefined;
+      // Seldom and well below the mark, where lines can do that: each time costs the cached prefix.
+      const isClearing = autoCompact && options.pruning?.how === "clear";
+      for (const share of isClearing ? [TARGET_SHARE] : [SELDOM_SHARE, TARGET_SHARE]) {
+        const neededTokens = Math.ceil(overTokens(share));
+        if (neededTokens <= 0) return undefined;
         const plan = planEditsFor(core, { ...planned, expectedTurns, neededTokens });
         if (plan !== undefined) return plan;
       }
+      memory.insufficientKey = key;
       return undefined;
     },
     worthwhileEdits() {
@@ -281,39 +284,22 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       const grown = Math.floor(Math.log(Math.max(1, estimate.tokens)) / Math.log(1 + GROWTH_SHARE));
       const key = [requests, isCold, grown].join("/");
       const { version } = core.window();
-      const known = memory.worthwhile;
-      // An edit elsewhere makes nothing worthwhile that was not, but it may outdate a plan.
+      const newest = history.batches().at(-1)?.edits;
+      const known = planAfterEdits(memory.worthwhile, { version, tokens: estimate.tokens, newest });
       const isOutdated = known?.plan !== undefined && known.version !== version;
       // What is saved grows no faster than the window: until enough has come in, looking is in vain.
-      const isSame = known?.version === version && known.isCold === isCold;
-      const isInVain = isSame && estimate.tokens < known.fromTokens;
+      const isInVain = known?.isCold === isCold && estimate.tokens < known.fromTokens;
       if ((known?.key !== key && !isInVain) || isOutdated) {
-        let fromTokens = 0;
-        const onTooFew = (tokens: number) => (fromTokens = estimate.tokens + tokens * LACKING_SHARE);
+        let lackingTokens = 0;
+        const onTooFew = (tokens: number) => (lackingTokens = tokens);
         const plan = planEditsFor(core, { ...planned, expectedTurns, onTooFew });
-        memory.worthwhile = { key, version, plan, isCold, fromTokens };
-      }
+        const fromTokens = estimate.tokens + lackingTokens;
+        memory.worthwhile = { key, version, plan, isCold, lackingTokens, fromTokens };
+      } else memory.worthwhile = known;
       return memory.worthwhile?.plan;
     },
   };
 }
-
-/** What the caller knows when it asks for the next action. */
-export interface NextActionOptions {
-  /** Before the model is called (the default), or after it has answered: then edits that pay are made. @default before-call */
-  readonly moment?: Moment;
-  /** `manual`: a person wants a compaction now. @default none */
-  readonly demand?: "none" | "manual";
-  /** Time since the last request, where known: the provider's cache may be gone. @default 0 */
-  readonly idleMs?: number;
-}
-
-/** What a caller may know. */
-export const NEXT_ACTION_SHAPE: Shape<NextActionOptions> = {
-  moment: oneOf("before-call", "after-turn"),
-  demand: oneOf("none", "manual"),
-  idleMs: aMeasure,
-};
 
 /** Plans mechanical edits, unless pruning is off or has just changed nothing. */
 function planEditsFor(
@@ -329,6 +315,7 @@ function planEditsFor(
   const { limitTokens = Number.POSITIVE_INFINITY } = isAssumed ? {} : limit;
   const { systemChars = 0, toolsChars = 0 } = meter.options();
   return planMechanicalEdits(history.transcript(), {
+    window: core.window().visible,
     prune: pruning.how === "lines" ? limitWatermarks(pruning, limitTokens) : pruning,
     profile: cacheProfileOf(core),
     expectedTurns,
@@ -386,8 +373,6 @@ const PRESSING_SHARE = 0.5;
 const RELAXED_SHARE = 0.5;
 /** A plan reads the whole window, so it is made again only when that has grown by this share. */
 const GROWTH_SHARE = 0.05;
-/** Of what is lacking for a plan so much has to come in: results that were too new may go a little later, too. */
-const LACKING_SHARE = 0.9;
 
 function resultsToSummarize(core: SessionCore): number | undefined {
   const { memory } = core;

@@ -1,5 +1,4 @@
 import { createPinGuard, type Pin } from "../compaction/summary/pins.ts";
-import { filterCompacted } from "../stages/boundary.ts";
 import { type CacheArithmetic, planEdits } from "../stages/cache-plan.ts";
 import type { CacheProfile } from "../stages/cache-profiles.ts";
 import {
@@ -27,29 +26,36 @@ export function planMechanicalEdits(
   transcript: Transcript,
   request: MechanicalRequest,
 ): MechanicalPlan | undefined {
-  const { neededTokens, spare } = request;
+  const { neededTokens, window, spare, onTooFew } = request;
   const choose = (edits: readonly Edit[], tokens = neededTokens): Chosen =>
-    chooseEdits(transcript, edits, { ...request, neededTokens: tokens });
+    chooseEdits(edits, { ...request, neededTokens: tokens });
   if (request.prune.how === "clear" && request.prune.when === "always") {
-    const old = spare(prune(transcript, request.prune.options).edits);
+    const old = spare(prune(window, request.prune.options).edits);
     return old.length === 0 ? undefined : { type: "prune", ...choose(old, EVERYTHING) };
   }
-  const superseded = spare(supersede(protection(request.prune))(transcript));
+  const superseded = spare(supersede(protection(request.prune))(window));
+  const leastTokens = minimumTokens(request.prune);
   const isEnough = ({ edits, savedTokens }: Chosen): boolean =>
-    edits.length > 0 && savedTokens >= (neededTokens ?? minimumTokens(request.prune));
+    edits.length > 0 && savedTokens >= (neededTokens ?? leastTokens);
 
   if (neededTokens !== undefined) {
     const gentle = choose(superseded);
     if (isEnough(gentle)) return { type: "supersede", ...gentle };
   }
-  const left = applyEdits(transcript, superseded, { at: 0 });
+  const left: Left = {
+    transcript: applyEdits(transcript, superseded, { at: 0 }),
+    window: applyEdits(window, superseded, { at: 0 }),
+  };
   for (const old of waysToPrune(left, request)) {
     const oldEdits = old();
     const both = choose([...superseded, ...spare(oldEdits)]);
-    if (isEnough(both)) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
-    const tooFewTokens = minimumTokens(request.prune) - both.arithmetic.all.savedTokensPerTurn;
-    // Of what comes in most is too new to go, and where edits just pay little is lost by waiting.
-    if (oldEdits.length > 0) request.onTooFew?.(Math.max(tooFewTokens, 1.6 * both.lackingTokens));
+    const isDone = isEnough(both);
+    const markTokens = tokensToMark(request, isDone ? both.savedTokens : 0);
+    // Where edits just pay, little is lost by waiting for as much as a batch has to save.
+    onTooFew?.(
+      !isDone && markTokens > 0 ? markTokens : Math.max(leastTokens, markTokens, both.lackingTokens),
+    );
+    if (isDone) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
   }
   return undefined;
 }
@@ -57,15 +63,31 @@ export function planMechanicalEdits(
 /** More than any edits save, so that all of them are applied. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
-function chooseEdits(transcript: Transcript, edits: readonly Edit[], request: MechanicalRequest): Chosen {
-  const { neededTokens, estimate, profile, expectedTurns, leadingTokens, idleMs } = request;
+/** What is left of the transcript, and of what is sent of it, once superseded content has gone. */
+interface Left {
+  readonly transcript: Transcript;
+  readonly window: Transcript;
+}
+
+/** How many tokens have to come in before the window is as large as the upper mark, once some have gone. */
+function tokensToMark({ prune: known, window, estimate }: MechanicalRequest, savedTokens: number): number {
+  return known.how === "clear" ? 0 : known.highTokens - tokensOf(window, estimate) + savedTokens;
+}
+
+function tokensOf(window: Transcript, estimate: MessageEstimateOptions): number {
+  return window.reduce((sum, message) => sum + estimateMessageTokens(message, estimate), 0);
+}
+
+function chooseEdits(edits: readonly Edit[], request: MechanicalRequest): Chosen {
+  const { window, neededTokens, estimate, profile, expectedTurns, leadingTokens, idleMs } = request;
   const { apply, arithmetic, lackingTokens } = planEdits({
-    transcript,
+    transcript: window,
     edits,
     profile,
     expectedTurns,
     leadingTokens,
     idleMs,
+    leastTokens: minimumTokens(request.prune),
     tokensOf: (message) => estimateMessageTokens(message, estimate),
     ...(neededTokens !== undefined && { neededTokens }),
   });
@@ -73,6 +95,8 @@ function chooseEdits(transcript: Transcript, edits: readonly Edit[], request: Me
 }
 
 interface MechanicalRequest {
+  /** What is sent of the transcript. */
+  readonly window: Transcript;
   readonly prune: ResolvedPrune;
   readonly profile: CacheProfile;
   readonly expectedTurns: number;
@@ -85,7 +109,7 @@ interface MechanicalRequest {
   readonly neededTokens: number | undefined;
   /** So much of the newest results stays whole where lines of the older ones are not enough. */
   readonly mostProtectTokens: number;
-  /** Told how many tokens more would have to go, at least, before edits are worth a change. */
+  /** Told how many tokens have to come in, at least, before edits are worth a change: the first, or one after those of the plan. */
   readonly onTooFew?: ((lackingTokens: number) => void) | undefined;
   /** Leaves out what must not be edited, so that it is not counted as saved either. */
   readonly spare: (edits: readonly Edit[]) => readonly Edit[];
@@ -99,7 +123,7 @@ export interface MechanicalPlan extends Chosen {
 interface Chosen {
   readonly edits: readonly Edit[];
   readonly savedTokens: number;
-  /** So many tokens more would have to go before any of them pay. */
+  /** So many tokens have to come in before any of them pay. */
   readonly lackingTokens: number;
   readonly arithmetic: CacheArithmetic;
 }
@@ -117,9 +141,9 @@ function protection(known: ResolvedPrune): Parameters<typeof supersede>[0] {
 }
 
 /** The ways to prune old content, the one that keeps most first. */
-function waysToPrune(left: Transcript, request: MechanicalRequest): readonly (() => readonly Edit[])[] {
+function waysToPrune(left: Left, request: MechanicalRequest): readonly (() => readonly Edit[])[] {
   const { prune: known, neededTokens, mostProtectTokens } = request;
-  if (known.how === "clear") return [() => prune(left, known.options).edits];
+  if (known.how === "clear") return [() => prune(left.window, known.options).edits];
   const { protectTokens = Number.POSITIVE_INFINITY } = known;
   const lines = (): readonly Edit[] => leaveLines(left, { ...known, protectTokens }, request);
   if (neededTokens === undefined) return [lines];
@@ -128,31 +152,22 @@ function waysToPrune(left: Transcript, request: MechanicalRequest): readonly (()
 }
 
 function leaveLines(
-  left: Transcript,
+  { transcript, window }: Left,
   known: LeaveLines & { readonly protectTokens: number },
   request: MechanicalRequest,
 ): readonly Edit[] {
-  const window = filterCompacted(left);
-  const windowTokens = window.reduce(
-    (sum, message) => sum + estimateMessageTokens(message, request.estimate),
-    0,
-  );
-  if (request.neededTokens === undefined && windowTokens < known.highTokens) {
-    request.onTooFew?.(known.highTokens - windowTokens);
-    return [];
-  }
+  const windowTokens = tokensOf(window, request.estimate);
+  if (request.neededTokens === undefined && windowTokens < known.highTokens) return [];
   const windowChars = window.reduce((sum, message) => sum + charsOf(message), 0);
   const charsPerToken = windowChars / Math.max(1, windowTokens);
   const { protectResults, protectTurns, protectedTools } = known;
-  const edits = keepLines({
+  return keepLines({
     keepChars: Math.round(known.lowTokens * charsPerToken),
     protectChars: known.protectTokens * charsPerToken,
     protectResults,
     protectTurns,
     protectedTools,
-  })(left);
-  if (edits.length === 0) request.onTooFew?.(minimumTokens(known));
-  return edits;
+  })(transcript);
 }
 
 function isSuperseded({ stage }: Edit): boolean {

@@ -48,6 +48,73 @@ describe("a turn of a long session", () => {
   });
 });
 
+/** How often the oldest message was read to decide what to do next, and how often the window was edited. */
+async function looksOf(turns: number, options: SessionOptions): Promise<{ looks: number; edits: number }> {
+  let looks = 0;
+  let edits = 0;
+  let isRead = false;
+  const session = createSession(
+    { clock: createFakeClock(), summarizer: createFakeSummarizer("") },
+    {
+      limits: { contextTokens: 200_000, outputTokens: 8_000 },
+      ...options,
+      onEvent: ({ type }) => {
+        if (type === "context_changed") edits++;
+      },
+    },
+  );
+  const ask = () => {
+    isRead = false;
+    const action = session.nextAction({ moment: "after-turn" });
+    if (isRead) looks++;
+    return action;
+  };
+  const { parts, ...first } = user("first", "go on");
+  session.append({
+    ...first,
+    get parts() {
+      isRead = true;
+      return parts;
+    },
+  });
+  for (let turn = 0; turn < turns; turn++) {
+    if (turn % 8 === 7) session.append(user(`u${turn}`, `request ${turn}`));
+    session.append(step(`s${turn}`, `src/file-${turn}.ts: ok\n`.repeat(12)));
+    for (let action = ask(); action.type !== "none"; action = ask()) await session.run(action);
+  }
+  return { looks, edits };
+}
+
+describe("what it costs to decide what to do next", () => {
+  it.each<{ name: string; options: SessionOptions; looksAnEdit: number }>([
+    { name: "with the defaults, where every edit is free", options: {}, looksAnEdit: 1.5 },
+    // The prices of a cache decide when edits pay.
+    {
+      name: "with a warm cache",
+      options: { model: { provider: "anthropic", id: "claude-sonnet-4-5" } },
+      looksAnEdit: 5,
+    },
+  ])(
+    "is few looks at the old part of the window for each batch of edits: $name",
+    async ({ options, looksAnEdit }) => {
+      const { looks, edits } = await looksOf(800, options);
+      expect(edits).toBeGreaterThan(3);
+      expect(looks).toBeLessThanOrEqual(looksAnEdit * edits + 2);
+    },
+  );
+
+  it("is no more while a full window waits for a summary that cannot be written", async () => {
+    // Summaries of results, and nothing to prune: only a compaction makes room here, and its empty summary is refused.
+    const { looks } = await looksOf(700, {
+      profile: "documented",
+      limits: { contextTokens: 32_000, outputTokens: 4_000 },
+      representation: "user-summary",
+      compaction: { toolSummaryStrategy: "heuristic" },
+    });
+    expect(looks).toBeLessThan(120);
+  });
+});
+
 /** 600 turns of a few words and an output of 2 KB each, in a window of 16,000 tokens. */
 async function chat(options: SessionOptions = {}) {
   const editedAt: number[] = [];

@@ -22,17 +22,18 @@ import {
   type Transcript,
   type Usage,
 } from "../transcript/message.ts";
-import type { IdleReason, RunResult, SessionAction } from "./action.ts";
+import {
+  type IdleReason,
+  NEXT_ACTION_SHAPE,
+  type NextActionOptions,
+  type RunResult,
+  type SessionAction,
+} from "./action.ts";
 import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
 import type { LedgerEntry } from "./metered-summarizer.ts";
-import {
-  decideNextAction,
-  NEXT_ACTION_SHAPE,
-  type NextActionOptions,
-  readSessionView,
-} from "./next-action.ts";
+import { decideNextAction, readSessionView } from "./next-action.ts";
 import { readSessionOptions, type SessionOptions, type SessionPorts } from "./options.ts";
 import type { Recalled, RecallRange, RecallRequest } from "./recall.ts";
 import { createContentRecall } from "./recall-content.ts";

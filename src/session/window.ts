@@ -24,6 +24,8 @@ export interface ContextWindow {
   readonly shown: Transcript;
   /** The same messages with their hidden parts still in them: what is measured. */
   readonly marked: Transcript;
+  /** The same messages as they are in the transcript, before repairs. */
+  readonly visible: Transcript;
   /** How many of `marked` were there when the newest compaction ended: their usage describes a context that is gone. */
   readonly compactedCount: number;
   /** Changes whenever anything but the end does. A newest message that waits for results may be replaced. */
@@ -53,6 +55,7 @@ export function createWindowReader(): (transcript: Transcript) => ContextWindow 
     const window: ContextWindow = {
       shown: shown.slice(),
       marked: marked.slice(),
+      visible,
       edits: boundary.concat(edits),
       native,
       compactedCount:

@@ -264,4 +264,34 @@ describe("planEdits against a bill reckoned request by request", () => {
       ),
     );
   });
+
+  it("says how many tokens have to come in, at least, before edits pay that save enough", () => {
+    const protectedResults = 2;
+    const plan = (sizes: readonly number[], expectedTurns: number): EditPlan => {
+      const messages = transcript(["u:10", ...sizes.map((size) => `a(read:${size})`)].join(" "));
+      const old = messages.slice(1, -protectedResults).map(({ id }) => clear(id));
+      return planEdits({
+        ...{ transcript: messages, edits: old, profile: PLAIN, expectedTurns, tokensOf },
+        leastTokens: LEAST_TOKENS,
+      });
+    };
+    let waits = 0;
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(300), { minLength: 3, maxLength: 9, size: "max" }),
+        fc.array(fc.nat(100), { minLength: 1, maxLength: 4 }),
+        fc.integer({ min: 1, max: 12 }),
+        (sizes, coming, turns) => {
+          const { lackingTokens } = plan(sizes, turns);
+          if (coming.reduce((sum, size) => sum + size, 0) >= lackingTokens) return;
+          waits++;
+          const { savedTokensPerTurn } = plan([...sizes, ...coming], turns).arithmetic.chosen;
+          expect(savedTokensPerTurn).toBeLessThan(LEAST_TOKENS);
+        },
+      ),
+    );
+    expect(waits).toBeGreaterThan(0);
+  });
 });
+
+const LEAST_TOKENS = 800;

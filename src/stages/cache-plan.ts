@@ -33,7 +33,7 @@ export function planEdits(request: PlanEditsRequest): EditPlan {
   return {
     apply: request.edits.filter(isChosen),
     wait: request.edits.filter((edit, index) => !isChosen(edit, index)),
-    lackingTokens: lackingTokens(tallies, prices),
+    lackingTokens: lackingTokens(tallies, prices, { behindTokens: wire.behindTokens, ...request }),
     arithmetic: { ...prices, chosen, all: tallies.at(-1) ?? NOTHING },
   };
 }
@@ -58,6 +58,8 @@ export interface PlanEditsRequest {
   readonly idleMs?: number;
   /** Tokens that have to go whatever it costs, because the window is full. @default 0 */
   readonly neededTokens?: number;
+  /** Edits that save less are of no use; matters for `lackingTokens` alone. @default 0 */
+  readonly leastTokens?: number;
 }
 
 /** Which edits to apply now and which to keep for later. */
@@ -65,7 +67,7 @@ export interface EditPlan {
   /** In the order in which they were given. */
   readonly apply: readonly Edit[];
   readonly wait: readonly Edit[];
-  /** So many tokens more would have to go before the best choice pays, at least; 0 where one does. */
+  /** So many tokens have to come in before a choice can pay, at least; 0 where one does. */
   readonly lackingTokens: number;
   readonly arithmetic: CacheArithmetic;
 }
@@ -122,6 +124,7 @@ const SHAPE: Shape<PlanEditsRequest> = {
   expectedTurns: required(numberFrom(1)),
   idleMs: limitFrom(0),
   neededTokens: numberFrom(0),
+  leastTokens: numberFrom(0),
 };
 
 function pricesOf({ profile, expectedTurns, idleMs = 0 }: PlanEditsRequest, wire: CachedWire): CachePrices {
@@ -181,11 +184,23 @@ function choose(tallies: readonly EditTally[], neededTokens: number): EditTally 
   return best !== undefined && best.netBaseTokens > 0 ? best : NOTHING;
 }
 
-/** A token more that goes saves being read on every request, and being written again. */
-function lackingTokens(tallies: readonly EditTally[], prices: CachePrices): number {
-  const { readMultiplier, writeMultiplier, expectedTurns } = prices;
-  const { netBaseTokens } = bestOf(tallies) ?? NOTHING;
-  return Math.max(0, -netBaseTokens) / (expectedTurns * readMultiplier + writeMultiplier - readMultiplier);
+/**
+ * A token that comes in, and lets one go, saves being read on every request. What stands behind the newest edit may be
+ * old enough to go soon: a token of that also saves being written again.
+ */
+function lackingTokens(
+  tallies: readonly EditTally[],
+  { readMultiplier, writeMultiplier, expectedTurns }: CachePrices,
+  { leastTokens = 0, behindTokens }: { readonly leastTokens?: number; readonly behindTokens: number },
+): number {
+  const readBaseTokens = expectedTurns * readMultiplier;
+  const behindBaseTokens = behindTokens * (readBaseTokens + writeMultiplier - readMultiplier);
+  let lacking = tallies.length === 0 ? leastTokens : Number.POSITIVE_INFINITY;
+  for (const { netBaseTokens, savedTokensPerTurn } of tallies) {
+    const toPay = (-netBaseTokens - behindBaseTokens) / readBaseTokens;
+    lacking = Math.min(lacking, Math.max(toPay, leastTokens - savedTokensPerTurn - behindTokens));
+  }
+  return Math.max(0, lacking);
 }
 
 function bestOf([first, ...others]: readonly EditTally[]): EditTally | undefined {
@@ -214,10 +229,12 @@ function measureWire(request: PlanEditsRequest): CachedWire {
     const cachedTokensBehind = isCached ? cachedTokens - (reusableBefore[index] ?? 0) : 0;
     return { index, savedTokens, isCached, cachedTokensBehind };
   });
+  const sorted = editedPlaces.sort((left, right) => right.index - left.index);
   return {
     totalTokens: tokensBefore.at(-1) ?? 0,
     cachedTokens,
-    editedPlaces: editedPlaces.sort((left, right) => right.index - left.index),
+    editedPlaces: sorted,
+    behindTokens: sorted[0]?.cachedTokensBehind ?? 0,
     placeOfEdit: (index) => places[index] ?? NOWHERE,
   };
 }
@@ -229,6 +246,8 @@ interface CachedWire {
   readonly cachedTokens: number;
   /** The places with an edit, last first. */
   readonly editedPlaces: readonly EditedPlace[];
+  /** What was in the last request from the newest of these places on. */
+  readonly behindTokens: number;
   /** The index of the first message that an edit changes; Infinity when it changes none. */
   readonly placeOfEdit: (index: number) => number;
 }
