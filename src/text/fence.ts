@@ -36,24 +36,40 @@ export function fenceData(text: string, tags: readonly string[] = FENCED_TAGS): 
  * characters, so that `User:` on a line of its own is never content; the same reference when there is none.
  */
 export function fenceSpeakers(text: string): string {
-  COLON_AT_LINE_END.lastIndex = 0;
+  const nextColon = OTHER_COLON.test(text) ? findAnyColon : findColon;
   let escaped = "";
   let copiedUntil = 0;
-  for (let match = COLON_AT_LINE_END.exec(text); match !== null; match = COLON_AT_LINE_END.exec(text)) {
-    if (!isSpeaker(text.slice(lineStart(text, match.index), match.index))) continue;
-    escaped += `${text.slice(copiedUntil, match.index)}&#58;`;
-    copiedUntil = match.index + 1;
+  for (let index = nextColon(text, 0); index !== -1; index = nextColon(text, index + 1)) {
+    if (!endsLine(text, index + 1)) continue;
+    const line = text.slice(text.lastIndexOf("\n", index) + 1, index);
+    if (!isSpeaker(line.split(OTHER_LINE_BREAK).at(-1) ?? "")) continue;
+    escaped += `${text.slice(copiedUntil, index)}&#58;`;
+    copiedUntil = index + 1;
   }
   return copiedUntil === 0 ? text : escaped + text.slice(copiedUntil);
 }
 
-const COLON_AT_LINE_END =
-  /[:\ufe13\ufe55\uff1a\ua789\u02d0\u02f8\u0589\u05c3\u16ec\u205a\u2236](?=[\t\p{Zs}\p{Default_Ignorable_Code_Point}\p{Cf}]*(?:[\n\r\v\f\x85\u2028\u2029]|$))/gu;
+const OTHER_COLON = /[\ufe13\ufe55\uff1a\ua789\u02d0\u02f8\u0589\u05c3\u16ec\u205a\u2236]/;
+const ANY_COLON = new RegExp(`:|${OTHER_COLON.source}`, "g");
+const OTHER_LINE_BREAK = /[\r\v\f\x85\u2028\u2029]/;
+const BLANK_TO_LINE_END =
+  /[\t\p{Zs}\p{Default_Ignorable_Code_Point}\p{Cf}]*(?:[\n\r\v\f\x85\u2028\u2029]|$)/uy;
 
-function lineStart(text: string, end: number): number {
-  let index = end;
-  while (index > 0 && !LINE_BREAKS.includes(text.charAt(index - 1))) index--;
-  return index;
+function findColon(text: string, from: number): number {
+  return text.indexOf(":", from);
+}
+
+function findAnyColon(text: string, from: number): number {
+  ANY_COLON.lastIndex = from;
+  return ANY_COLON.test(text) ? ANY_COLON.lastIndex - 1 : -1;
+}
+
+function endsLine(text: string, from: number): boolean {
+  let index = from;
+  while (text.charCodeAt(index) === 32) index++;
+  if (isVisibleAscii(text.charCodeAt(index))) return false;
+  BLANK_TO_LINE_END.lastIndex = index;
+  return BLANK_TO_LINE_END.test(text);
 }
 
 const LINE_BREAKS = "\n\r\v\f\x85\u2028\u2029";
@@ -61,6 +77,8 @@ const LINE_BREAKS = "\n\r\v\f\x85\u2028\u2029";
 // The labels begin with a capital: `user:` is a key of many configuration files.
 function isSpeaker(line: string): boolean {
   const trimmed = line.trim();
+  const first = trimmed.charCodeAt(0);
+  if (isVisibleAscii(first) && (first < 65 || first > 90)) return false;
   if (trimmed.length > MAX_SPEAKER_CHARS && !/[^ -~]/.test(trimmed)) return false;
   const visible = trimmed.replace(INVISIBLE_OR_BLANK, "");
   const name = visible.length > MAX_SPEAKER_CHARS ? "" : Array.from(visible, fold).join("");
@@ -79,8 +97,9 @@ const SPEAKERS: ReadonlySet<string> = new Set([
 /** True for a bracket at the start of a line behind which a label of a quoted conversation stands, such as `[User]:`. */
 function opensLabel(text: string, bracketIndex: number): boolean {
   if (fold(text.charAt(bracketIndex)) !== "[") return false;
+  if (isVisibleAscii(text.charCodeAt(bracketIndex - 1))) return false;
   const next = text.charAt(bracketIndex + 1);
-  if (isVisibleAscii(next) && !LABEL_INITIALS.includes(next.toLowerCase())) return false;
+  if (isVisibleAscii(next.charCodeAt(0)) && !LABEL_INITIALS.includes(next.toLowerCase())) return false;
   let start = bracketIndex;
   // The second half of a character that is written as two.
   const charsBefore = () => ((text.charCodeAt(start - 1) & 0xfc00) === 0xdc00 ? 2 : 1);
@@ -122,10 +141,11 @@ function escapeBrackets(text: string, { pattern, opens }: Brackets): string {
   pattern.lastIndex = 0;
   let escaped = "";
   let copiedUntil = 0;
-  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-    if (!opens(match.index)) continue;
-    escaped += text.slice(copiedUntil, match.index) + (fold(match[0]) === "[" ? "&#91;" : "&lt;");
-    copiedUntil = match.index + 1;
+  while (pattern.test(text)) {
+    const index = pattern.lastIndex - 1;
+    if (!opens(index)) continue;
+    escaped += text.slice(copiedUntil, index) + (fold(text.charAt(index)) === "[" ? "&#91;" : "&lt;");
+    copiedUntil = index + 1;
   }
   return copiedUntil === 0 ? text : escaped + text.slice(copiedUntil);
 }
@@ -136,7 +156,8 @@ function createTagFinder(tags: readonly string[]): (text: string, bracketIndex: 
   const maxChars = names.reduce((longest, name) => Math.max(longest, name.length), 0) + 1;
   return (text, bracketIndex) => {
     const next = text.charAt(bracketIndex + (text.charAt(bracketIndex + 1) === "/" ? 2 : 1));
-    if (isVisibleAscii(next) && !"/\\".includes(next) && !initials.includes(next.toLowerCase())) return false;
+    if (isVisibleAscii(next.charCodeAt(0)) && !"/\\".includes(next) && !initials.includes(next.toLowerCase()))
+      return false;
     const word = readVisible(text, {
       startIndex: skipToName(text, bracketIndex + 1),
       maxChars,
@@ -185,27 +206,27 @@ const TEMPLATE_TOKEN = new RegExp(
 );
 const LONGEST_TOKEN_CHARS = 68;
 const MINIMAX_TOKEN = /\]~(?=!?b[[\]])/g;
-const TOKEN_INITIAL = /^[|/\w]/;
+/** Characters of ASCII behind a bracket of ordinary text, up to one that no token has there. */
+const NO_TOKEN = /(?:[\]:~>-]|\/?\w*[\n !-,.;-=?@[\\^`{}])/y;
 
 function opensTemplateToken(text: string, bracketIndex: number): boolean {
-  const next = text.charAt(bracketIndex + 1);
-  if (isVisibleAscii(next) && !TOKEN_INITIAL.test(next)) return false;
+  NO_TOKEN.lastIndex = bracketIndex + 1;
+  if (NO_TOKEN.test(text)) return false;
   const bracket = fold(text.charAt(bracketIndex));
   return TEMPLATE_TOKEN.test(
     bracket + readVisible(text, { startIndex: bracketIndex + 1, maxChars: LONGEST_TOKEN_CHARS }),
   );
 }
 
-// The one ASCII character behind a bracket rules out nearly every bracket of ordinary text.
-function isVisibleAscii(character: string): boolean {
-  return character > " " && character < "\x7f";
+function isVisibleAscii(unit: number): boolean {
+  return unit > 32 && unit < 127;
 }
 
 const BETWEEN = /^[\s/\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/u;
 
 function skipToName(text: string, startIndex: number): number {
   let index = startIndex;
-  while (index < text.length) {
+  while (index < text.length && !/\w/.test(text.charAt(index))) {
     const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
     const folded = fold(character);
     if (folded !== "" && !BETWEEN.test(folded)) break;
@@ -223,8 +244,10 @@ interface ReadRange {
 
 // Stops at the next opening bracket, so that no text is read twice.
 function readVisible(text: string, { startIndex, maxChars }: ReadRange): string {
-  let word = "";
-  for (let index = startIndex; index < text.length && word.length < maxChars; ) {
+  let plainEnd = startIndex;
+  while (plainEnd < startIndex + maxChars && isPlain(text.charCodeAt(plainEnd))) plainEnd++;
+  let word = text.slice(startIndex, plainEnd);
+  for (let index = plainEnd; index < text.length && word.length < maxChars; ) {
     const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
     index += character.length;
     const folded = fold(character);
@@ -234,6 +257,11 @@ function readVisible(text: string, { startIndex, maxChars }: ReadRange): string 
     word += folded;
   }
   return word;
+}
+
+/** True for a character of ASCII that belongs to a word as it is. */
+function isPlain(unit: number): boolean {
+  return isVisibleAscii(unit) && unit !== 60 && unit !== 91;
 }
 
 /** A character as a reader takes it: compatibility forms, accents and letters of other scripts that look alike make no difference. */
