@@ -19,27 +19,20 @@ export interface InternedWords {
 
 /** Reads every character of every row once. */
 export function internWords({ segments, rows }: FillRows): InternedWords {
-  const table = createInternTable();
   const lines = createInternTable();
+  const list: WordList = {
+    table: createInternTable(),
+    words: new Int32Array(1 << 14),
+    used: 0,
+    isIdentifier: new Uint8Array(1 << 12),
+  };
   const firstWord = new Int32Array(rows.count + 1);
   const lineOf = new Int32Array(rows.count);
   const indent = new Int32Array(rows.count);
   const isComment = new Uint8Array(rows.count);
-  let words = new Int32Array(1 << 14);
-  let isIdentifier = new Uint8Array(1 << 12);
-  let used = 0;
-
-  function add(hash: number, identifier: 0 | 1): void {
-    const word = table.numberOf(hash);
-    if (word >= isIdentifier.length) isIdentifier = doubled(isIdentifier, Uint8Array);
-    if (identifier === 1) isIdentifier[word] = 1;
-    if (used >= words.length) words = doubled(words, Int32Array);
-    words[used++] = word;
-  }
-
   for (const { text, firstRow, endRow } of segments) {
     for (let row = firstRow; row < endRow; row++) {
-      firstWord[row] = used;
+      firstWord[row] = list.used;
       const end = rows.end[row] ?? 0;
       let at = rows.bodyStart[row] ?? 0;
       let columns = 0;
@@ -50,11 +43,13 @@ export function internWords({ segments, rows }: FillRows): InternedWords {
       }
       indent[row] = columns;
       if (unit === 0x2f || unit === 0x23 || unit === 0x2a || unit === 0x40) isComment[row] = 1;
-      lineOf[row] = lines.numberOf(readLine(text, { from: at, to: end, add }));
+      // Lines that are nothing but a number are all different.
+      lineOf[row] = at < end ? numberOf(lines, readLine(text, { from: at, to: end, list })) : lines.size++;
     }
   }
-  firstWord[rows.count] = used;
-  const counts = { wordCount: table.size(), lineCount: lines.size() };
+  firstWord[rows.count] = list.used;
+  const { table, words, isIdentifier } = list;
+  const counts = { wordCount: table.size, lineCount: lines.size };
   return { words, firstWord, isIdentifier, lineOf, indent, isComment, ...counts };
 }
 
@@ -63,45 +58,71 @@ const MIN_NAME_CHARS = 6;
 const MIN_MIXED_CHARS = 8;
 const MIN_PATH_CHARS = 5;
 const MIN_DIGEST_CHARS = 20;
-const SEED = 0x811c9dc5;
+// Hashes are signed: a number beyond 31 bits would not stay in a register.
+const SEED: number = 0x811c9dc5 | 0;
 const PRIME = 0x01000193;
 
-interface LineReader {
+/** The words read so far. */
+interface WordList {
+  readonly table: InternTable;
+  words: Int32Array;
+  used: number;
+  isIdentifier: Uint8Array;
+}
+
+/** Adds a word; gives its number. */
+function add(list: WordList, hash: number): number {
+  const word = numberOf(list.table, hash);
+  if (word >= list.isIdentifier.length) list.isIdentifier = doubled(list.isIdentifier, Uint8Array);
+  if (list.used >= list.words.length) list.words = doubled(list.words, Int32Array);
+  list.words[list.used++] = word;
+  return word;
+}
+
+function addPath(list: WordList, hash: number, isOpaque: boolean): void {
+  const word = add(list, hash);
+  if (!isOpaque) list.isIdentifier[word] = 1;
+}
+
+interface Line {
   readonly from: number;
   readonly to: number;
-  readonly add: (hash: number, identifier: 0 | 1) => void;
+  readonly list: WordList;
 }
 
 /** Adds the words of a line, and the last two names of each path as one more word; gives the hash of the line. */
-function readLine(text: string, { from, to, add }: LineReader): number {
+function readLine(text: string, { from, to, list }: Line): number {
   let lineHash = SEED;
   let nameHash = SEED;
   let folderHash = SEED;
   let slashes = 0;
   let pathStart = from;
+  let isOpaque = false;
   let at = from;
-  let opaque = false;
   while (at < to) {
     let unit = text.charCodeAt(at);
-    let kind = unit < 128 ? (KINDS[unit] ?? 0) : 0;
+    let kind = KINDS[unit] ?? 0;
     if (kind >= UNDERSCORE) {
       const wordStart = at;
       let wordHash = SEED;
-      let shape = 0;
+      let kinds = 0;
       do {
         wordHash = Math.imul(wordHash ^ unit, PRIME);
-        shape = SHAPES[(shape << 3) | kind] ?? 0;
-        at++;
-        if (at === to) break;
+        kinds |= 1 << kind;
+        if (++at === to) break;
         unit = text.charCodeAt(at);
-        kind = unit < 128 ? (KINDS[unit] ?? 0) : 0;
+        kind = KINDS[unit] ?? 0;
       } while (kind >= UNDERSCORE);
       lineHash = Math.imul(lineHash ^ wordHash, PRIME);
       nameHash = Math.imul(nameHash ^ wordHash, PRIME);
       const wordChars = at - wordStart;
-      opaque = wordChars >= MIN_DIGEST_CHARS && isHexadecimal(text, wordStart, at);
-      if (wordChars >= MIN_WORD_CHARS && (shape & LETTER) !== 0)
-        add(wordHash, !opaque && isName(shape, wordChars) ? 1 : 0);
+      isOpaque = wordChars >= MIN_DIGEST_CHARS && isHexadecimal(text, wordStart, at);
+      if (wordChars >= MIN_WORD_CHARS && (kinds & LETTERS) !== 0) {
+        const known = list.table.size;
+        const word = add(list, wordHash);
+        if (word === known && kinds !== ALL_LOWER && !isOpaque && isName(text, wordStart, at))
+          list.isIdentifier[word] = 1;
+      }
       if (at === to) break;
     }
     lineHash = Math.imul(lineHash ^ unit, PRIME);
@@ -109,20 +130,21 @@ function readLine(text: string, { from, to, add }: LineReader): number {
       slashes++;
       folderHash = nameHash;
       nameHash = SEED;
-    } else if (kind === PATH_SIGN) {
-      nameHash = Math.imul(nameHash ^ unit, PRIME);
-    } else {
-      if (slashes > 0 && at - pathStart >= MIN_PATH_CHARS && nameHash !== SEED)
-        add(pathHash(folderHash, nameHash), opaque ? 0 : 1);
-      slashes = 0;
+    } else if (kind === PATH_SIGN) nameHash = Math.imul(nameHash ^ unit, PRIME);
+    else {
+      if (slashes > 0) {
+        if (at - pathStart >= MIN_PATH_CHARS && nameHash !== SEED)
+          addPath(list, Math.imul(folderHash, 31) ^ nameHash, isOpaque);
+        slashes = 0;
+        folderHash = SEED;
+      }
       pathStart = at + 1;
       nameHash = SEED;
-      folderHash = SEED;
     }
     at++;
   }
   if (slashes > 0 && to - pathStart >= MIN_PATH_CHARS && nameHash !== SEED)
-    add(pathHash(folderHash, nameHash), opaque ? 0 : 1);
+    addPath(list, Math.imul(folderHash, 31) ^ nameHash, isOpaque);
   return lineHash;
 }
 
@@ -135,10 +157,6 @@ function isHexadecimal(text: string, from: number, to: number): boolean {
   return true;
 }
 
-function pathHash(folderHash: number, nameHash: number): number {
-  return Math.imul(folderHash, 31) ^ nameHash;
-}
-
 const SPACE = 32;
 const TAB = 9;
 const TAB_COLUMNS = 4;
@@ -148,15 +166,16 @@ const UNDERSCORE = 3;
 const DIGIT = 4;
 const LOWER = 5;
 const UPPER = 6;
-const KINDS: Uint8Array = Uint8Array.from({ length: 128 }, (_, unit) => {
-  const sign = String.fromCharCode(unit);
-  if (/[a-z]/.test(sign)) return LOWER;
-  if (/[A-Z]/.test(sign)) return UPPER;
-  if (/\d/.test(sign)) return DIGIT;
-  if (sign === "_") return UNDERSCORE;
-  if (sign === "/") return SLASH;
-  return /[.@+-]/.test(sign) ? PATH_SIGN : 0;
-});
+/** The kind of every character; 0 for those that end words and paths. */
+const KINDS: Uint8Array = new Uint8Array(0x10000)
+  .fill(DIGIT, 48, 58)
+  .fill(UPPER, 65, 91)
+  .fill(LOWER, 97, 123);
+for (const unit of [43, 45, 46, 64]) KINDS[unit] = PATH_SIGN;
+KINDS[47] = SLASH;
+KINDS[95] = UNDERSCORE;
+const ALL_LOWER: number = 1 << LOWER;
+const LETTERS: number = ALL_LOWER | (1 << UPPER);
 
 /** What was seen in a word so far, as bits. */
 const LOWER_BEFORE = 1;
@@ -181,52 +200,56 @@ function nextShape(shape: number, kind: number): number {
   return kind === UPPER ? next & ~LOWER_BEFORE : next | LOWER_BEFORE;
 }
 
-function isName(shape: number, chars: number): boolean {
-  if ((shape & (HUMP | INNER_UNDERSCORE)) !== 0) return chars >= MIN_NAME_CHARS;
-  return (shape & LETTER_THEN_DIGIT) !== 0 && chars >= MIN_MIXED_CHARS;
+/** True for a word that a model cannot guess: with a hump or an inner underscore, or with a digit behind a letter. */
+function isName(text: string, from: number, to: number): boolean {
+  const chars = to - from;
+  if (chars < MIN_NAME_CHARS) return false;
+  let shape = 0;
+  for (let at = from; at < to; at++) shape = SHAPES[(shape << 3) | (KINDS[text.charCodeAt(at)] ?? 0)] ?? 0;
+  return (
+    (shape & (HUMP | INNER_UNDERSCORE)) !== 0 ||
+    ((shape & LETTER_THEN_DIGIT) !== 0 && chars >= MIN_MIXED_CHARS)
+  );
 }
 
 /** Gives equal hashes the same small number, counted from 0. Different texts with one hash count as the same. */
 interface InternTable {
-  numberOf(hash: number): number;
-  size(): number;
+  /** Hash and number are adjacent, for one memory access. Numbers are stored one higher, so that 0 is a free slot. */
+  slots: Int32Array;
+  size: number;
 }
 
 /** An empty table; it grows as needed. */
 export function createInternTable(): InternTable {
-  let mask = 4095;
-  // Hash and number are adjacent, for one memory access. Numbers are stored one higher, so that 0 is a free slot.
-  let slots = new Int32Array((mask + 1) * 2);
-  let size = 0;
+  return { slots: new Int32Array(1 << 13), size: 0 };
+}
 
-  function slotOf(hash: number): number {
-    let slot = (hash ^ (hash >>> 15)) & mask;
-    while (slots[slot * 2 + 1] !== 0 && slots[slot * 2] !== hash) slot = (slot + 1) & mask;
-    return slot * 2;
+/** The number of a hash, which must be a signed integer. */
+export function numberOf(table: InternTable, hash: number): number {
+  const { slots } = table;
+  const slot = slotOf(slots, hash);
+  const known = slots[slot + 1] ?? 0;
+  if (known !== 0) return known - 1;
+  slots[slot] = hash;
+  slots[slot + 1] = ++table.size;
+  if (table.size * 4 > slots.length) table.slots = grown(slots);
+  return table.size - 1;
+}
+
+function slotOf(slots: Int32Array, hash: number): number {
+  const mask = slots.length - 2;
+  let slot = ((hash ^ (hash >>> 15)) << 1) & mask;
+  while (slots[slot + 1] !== 0 && slots[slot] !== hash) slot = (slot + 2) & mask;
+  return slot;
+}
+
+function grown(slots: Int32Array): Int32Array {
+  const larger = new Int32Array(slots.length * 4);
+  for (let at = 0; at < slots.length; at += 2) {
+    if (slots[at + 1] === 0) continue;
+    const slot = slotOf(larger, slots[at] ?? 0);
+    larger[slot] = slots[at] ?? 0;
+    larger[slot + 1] = slots[at + 1] ?? 0;
   }
-
-  function grow(): void {
-    const old = slots;
-    mask = mask * 4 + 3;
-    slots = new Int32Array((mask + 1) * 2);
-    for (let at = 0; at < old.length; at += 2) {
-      if (old[at + 1] === 0) continue;
-      const slot = slotOf(old[at] ?? 0);
-      slots[slot] = old[at] ?? 0;
-      slots[slot + 1] = old[at + 1] ?? 0;
-    }
-  }
-
-  return {
-    numberOf(hash) {
-      const slot = slotOf(hash);
-      const known = slots[slot + 1] ?? 0;
-      if (known !== 0) return known - 1;
-      slots[slot] = hash;
-      slots[slot + 1] = ++size;
-      if (size * 2 > mask) grow();
-      return size - 1;
-    },
-    size: () => size,
-  };
+  return larger;
 }
