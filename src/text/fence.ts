@@ -23,9 +23,9 @@ export function fence(text: string, tags: readonly string[]): string {
  * conversation written as text: for text that is quoted as data.
  */
 export function fenceData(text: string, tags: readonly string[] = FENCED_TAGS): string {
-  const opensTag = createTagFinder(tags);
+  const { pattern, opensTag } = bracketFinder(tags);
   const fenced = escapeBrackets(text, {
-    pattern: ANY_BRACKET,
+    pattern,
     opens: (index) => opensTag(text, index) || opensTemplateToken(text, index) || opensLabel(text, index),
   });
   return fenceSpeakers(fenced.includes("]~") ? fenced.replace(MINIMAX_TOKEN, "]&#126;") : fenced);
@@ -42,7 +42,8 @@ export function fenceSpeakers(text: string): string {
   for (let index = nextColon(text, 0); index !== -1; index = nextColon(text, index + 1)) {
     if (!endsLine(text, index + 1)) continue;
     const line = text.slice(text.lastIndexOf("\n", index) + 1, index);
-    if (!isSpeaker(line.split(OTHER_LINE_BREAK).at(-1) ?? "")) continue;
+    if (!isSpeaker(OTHER_LINE_BREAK.test(line) ? (line.split(OTHER_LINE_BREAK).at(-1) ?? "") : line))
+      continue;
     escaped += `${text.slice(copiedUntil, index)}&#58;`;
     copiedUntil = index + 1;
   }
@@ -67,7 +68,9 @@ function findAnyColon(text: string, from: number): number {
 function endsLine(text: string, from: number): boolean {
   let index = from;
   while (text.charCodeAt(index) === 32) index++;
-  if (isVisibleAscii(text.charCodeAt(index))) return false;
+  const unit = text.charCodeAt(index);
+  if (isVisibleAscii(unit)) return false;
+  if (unit === 10) return true;
   BLANK_TO_LINE_END.lastIndex = index;
   return BLANK_TO_LINE_END.test(text);
 }
@@ -113,6 +116,10 @@ function opensLabel(text: string, bracketIndex: number): boolean {
 function readLabel(text: string, startIndex: number): string {
   let label = "";
   for (let index = startIndex; index < text.length && label.length < MAX_LABEL_CHARS; ) {
+    if (isPlain(text.charCodeAt(index))) {
+      label += text.charAt(index++);
+      continue;
+    }
     const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
     index += character.length;
     const folded = fold(character);
@@ -130,7 +137,29 @@ const MAX_LABEL_CHARS = 80;
 const BLANK = /^[^\S\n\r\v\f\x85\u2028\u2029]|^[\p{Default_Ignorable_Code_Point}\p{Cf}]/u;
 
 const ANGLE_BRACKET = /[<\ufe64\uff1c]/g;
-const ANY_BRACKET = /[<\ufe64\uff1c[\ufe47\uff3b]/g;
+
+interface BracketFinder {
+  /** Finds each bracket that may open a tag, a token or a label, and few others. */
+  readonly pattern: RegExp;
+  readonly opensTag: (text: string, bracketIndex: number) => boolean;
+}
+
+/** Made once for each list of tags: these are constants. */
+function bracketFinder(tags: readonly string[]): BracketFinder {
+  const known = FINDERS.get(tags);
+  if (known !== undefined) return known;
+  const names = tags.map((tag) => tag.replace(/\W/g, "\\$&")).join("|");
+  // What is not plain ASCII may disguise anything.
+  const word = `[\\s/\\\\]*(?:${names}|[!-;=-Z\\\\-~]*[^\\t-\\r !-~])`;
+  const token = `/?(?:\\||SYS>|(?:${ANGLE_TOKENS.join("|")})>|(?:${SQUARE_TOKENS.join("|")})\\])|\\w{1,32}\\|>|e~`;
+  const label = `(?<![!-~].)\\s*[${LABEL_INITIALS}]`;
+  const pattern = new RegExp(`[<\ufe64\uff1c[\ufe47\uff3b](?=${word}|${token}|${label})`, "gi");
+  const finder = { pattern, opensTag: createTagFinder(tags) };
+  FINDERS.set(tags, finder);
+  return finder;
+}
+
+const FINDERS = new WeakMap<readonly string[], BracketFinder>();
 
 interface Brackets {
   readonly pattern: RegExp;
@@ -206,12 +235,7 @@ const TEMPLATE_TOKEN = new RegExp(
 );
 const LONGEST_TOKEN_CHARS = 68;
 const MINIMAX_TOKEN = /\]~(?=!?b[[\]])/g;
-/** Characters of ASCII behind a bracket of ordinary text, up to one that no token has there. */
-const NO_TOKEN = /(?:[\]:~>-]|\/?\w*[\n !-,.;-=?@[\\^`{}])/y;
-
 function opensTemplateToken(text: string, bracketIndex: number): boolean {
-  NO_TOKEN.lastIndex = bracketIndex + 1;
-  if (NO_TOKEN.test(text)) return false;
   const bracket = fold(text.charAt(bracketIndex));
   return TEMPLATE_TOKEN.test(
     bracket + readVisible(text, { startIndex: bracketIndex + 1, maxChars: LONGEST_TOKEN_CHARS }),

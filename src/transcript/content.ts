@@ -1,4 +1,4 @@
-import { fenceData, fenceSpeakers } from "../text/fence.ts";
+import { fenceData } from "../text/fence.ts";
 import { safeJson } from "../text/json.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { type TruncateOptions, truncate } from "../text/truncate.ts";
@@ -123,7 +123,7 @@ function normalizeAndFence(text: string): string {
 }
 
 function fenceContext(text: string): string {
-  return MAY_OPEN.test(text) ? fenceData(text, CONTEXT_TAGS) : fenceSpeakers(text);
+  return fenceData(text, CONTEXT_TAGS);
 }
 
 /** True for printable ASCII, in which there is nothing to normalize: a cheap test that most texts pass. */
@@ -132,9 +132,6 @@ function isPrintable(text: string): boolean {
 }
 
 const NOT_PRINTABLE = /[^\t\n\x20-\x7e]/;
-/** A bracket in front of how a fenced tag, a label or a token of a chat template begins, or of a word with a character that may disguise one. */
-const MAY_OPEN =
-  /[<[\ufe64\uff1c\ufe47\uff3b][\s/\\]*(?:[\w:-]+[>|\]]|\||e~|inherited_|system|user|tool|program|assistant|agent|developer|human|other|summary|left|result|error|\w*[^\s!-~])|\]~/i;
 const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
 // Hosts put instructions into reminders in the user's name, and inherited text is sent in that name.
 const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];
