@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { transcript } from "../../test/rig/notation.ts";
+import { redactTranscript } from "../stages/redact.ts";
 import type { Message } from "../transcript/message.ts";
 import { forkContext } from "./fork.ts";
 
@@ -47,5 +48,29 @@ describe("the files in the preamble of a child", () => {
     expect(forkContext([summary, ...work], { budgetChars: 20_000 }).preamble).toContain(
       "Files changed: /w/before.ts, /w/old.ts",
     );
+  });
+  it("are the newest that fit into a twentieth of the budget, and into 4,000 characters", () => {
+    const many = Array.from({ length: 400 }, (_, number) =>
+      done("write", { filePath: `/w/${"folder/".repeat(5)}${1000 + number}.ts`, content: "x" }),
+    );
+    const listed = (budgetChars: number): readonly string[] =>
+      forkContext([...many, ...work], { budgetChars }).preamble.match(/\/w\/[^,\s]+/g) ?? [];
+    const chars = (budgetChars: number): number => listed(budgetChars).join(", ").length;
+    expect(chars(20_000)).toBeGreaterThan(900);
+    expect(chars(20_000)).toBeLessThanOrEqual(1_000);
+    expect(chars(150_000)).toBeGreaterThan(3_900);
+    expect(chars(150_000)).toBeLessThanOrEqual(4_000);
+    expect(listed(20_000)).toContain("/w/new.ts");
+    expect(listed(20_000).at(0)).not.toContain("1000.ts");
+  });
+
+  it("name no secret where secrets are taken out", () => {
+    const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    const named = [done("write", { filePath: `/w/${secret}.ts`, content: "x" }), ...work];
+    const preambleOf = (redact?: ReturnType<typeof redactTranscript>): string =>
+      forkContext(named, { budgetChars: 20_000, ...(redact && { redact }) }).preamble;
+    expect(preambleOf()).toContain(secret);
+    expect(preambleOf(redactTranscript())).toMatch(/Files created: \/w\/(?!ghp_)\S+/);
+    expect(preambleOf(redactTranscript())).not.toContain(secret);
   });
 });
