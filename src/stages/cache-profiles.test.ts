@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CACHE_PROFILES, cacheProfileFor } from "./cache-profiles.ts";
+import { CACHE_PROFILE_RULE, CACHE_PROFILES, cacheProfileFor } from "./cache-profiles.ts";
 
 describe("CACHE_PROFILES", () => {
   it.each(Object.entries(CACHE_PROFILES))(
@@ -36,5 +36,22 @@ describe("cacheProfileFor", () => {
     ["", "none"],
   ] as const)("%s is charged like %s", (id, name) => {
     expect(cacheProfileFor({ id })).toBe(CACHE_PROFILES[name]);
+  });
+});
+
+describe("CACHE_PROFILE_RULE", () => {
+  const said = (value: unknown): string =>
+    CACHE_PROFILE_RULE.find(value, ["cache"])
+      .map(({ text }) => text)
+      .join("; ");
+
+  it.each([
+    [CACHE_PROFILES.anthropic, /^$/],
+    [{ ...CACHE_PROFILES.anthropic, stepTokens: 0 }, /^cache\.stepTokens is 0/],
+    ["anthropic", /give CACHE_PROFILES\["anthropic"\] of carryover\/stages$/],
+    ["toString", /give a profile such as CACHE_PROFILES\.anthropic of carryover\/stages$/],
+    [5, /give a profile such as CACHE_PROFILES\.anthropic of carryover\/stages$/],
+  ])("of %j says %s", (value, expected) => {
+    expect(said(value)).toMatch(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../transcript/message.ts";
-import { fileChanges, recordFiles } from "./file-access.ts";
+import { fileAccess, fileChanges, listFiles, newestFiles, recordFiles } from "./file-access.ts";
 
 const call = (tool: string, input: unknown, output: string | null = ""): Message => ({
   id: "m",
@@ -86,6 +86,72 @@ describe("the ledger of files", () => {
       filesChanged: ["output.ts"],
       filesDeleted: ["out/r.ts", "out/a.ts", "out"],
     });
+  });
+
+  it("passes over what the model does not see", () => {
+    const [seen, other] = [call("read", { path: "a.ts" }), call("read", { path: "b.ts" })];
+    const hidden = { ...seen, metadata: { agentVisible: false } };
+    const hiddenPart = {
+      ...other,
+      parts: other.parts.map((part) => ({ ...part, agentVisible: false as const })),
+    };
+    expect(recordFiles(NONE, [hidden, hiddenPart], same)).toEqual(NONE);
+  });
+
+  it("takes a deleted file that is read for one that is there, a created one for created", () => {
+    const carried = {
+      ...NONE,
+      filesDeleted: ["/w/a.ts"],
+      filesCreated: ["/w/b.ts"],
+      filesChanged: ["/w/c.ts"],
+    };
+    const messages = ["/w/a.ts", "/w/b.ts", "/w/c.ts"].map((path) => call("read", { path }));
+    expect(recordFiles(carried, messages, same)).toEqual({
+      ...NONE,
+      filesRead: ["/w/a.ts"],
+      filesCreated: ["/w/b.ts"],
+      filesChanged: ["/w/c.ts"],
+    });
+  });
+
+  it("keeps a path of its own apart, and none where nothing is left of it", () => {
+    const carried = { ...NONE, filesRead: ["/w/a.ts", "a.ts"] };
+    expect(recordFiles(carried, [call("write", { path: "a.ts", content: "" })], same).filesChanged).toEqual([
+      "a.ts",
+    ]);
+    const inRoot = { ...NONE, filesRead: ["/w/a.ts"] };
+    expect(recordFiles(inRoot, [call("write", { path: "/a.ts", content: "" })], same).filesCreated).toEqual([
+      "/a.ts",
+    ]);
+    expect(recordFiles(inRoot, [call("read", { path: "b.ts" })], () => "")).toEqual(inRoot);
+  });
+
+  it("holds the newest 300 of a kind", () => {
+    const messages = Array.from({ length: 320 }, (_, number) => call("read", { path: `${number}.ts` }));
+    const { filesRead } = recordFiles(NONE, messages, same);
+    expect(filesRead).toHaveLength(300);
+    expect(filesRead.at(0)).toBe("20.ts");
+  });
+
+  it("gives way for its newest files, those that were only read first", () => {
+    const files = {
+      filesRead: ["r1", "r2"],
+      filesCreated: ["c1", "c2"],
+      filesChanged: ["m1"],
+      filesDeleted: ["d1"],
+    };
+    expect(newestFiles(files, 24)).toEqual(files);
+    expect(newestFiles(files, 23)).toEqual({ ...files, filesRead: ["r2"] });
+    expect(newestFiles(files, 12)).toEqual({ ...files, filesRead: [], filesCreated: ["c2"] });
+    expect(newestFiles({ filesRead: ["r1"], filesChanged: [] }, 4)).toEqual({ ...NONE, filesRead: ["r1"] });
+  });
+
+  it("is a line for each list with files", () => {
+    const files = { filesRead: ["r1", "r2"], filesChanged: [], filesDeleted: ["d1"] };
+    expect(listFiles(files, (path) => `<${path}>`)).toEqual([
+      "Files deleted: <d1>",
+      "Files read: <r1>, <r2>",
+    ]);
   });
 
   it("names no file for inputs that cannot be read", () => {
@@ -190,5 +256,66 @@ describe("what commands do to files", () => {
     expect(changesOf("shell", { command: ["rm", "a"] })).toBe("D a");
     expect(changesOf("local_shell", "rm a")).toBe("D a");
     expect(changesOf("web_search", { command: "rm a" })).toBe("");
+  });
+});
+
+describe("the lines that a read asks for", () => {
+  it.each([
+    [{ path: "a.ts" }, [0, Infinity]],
+    [{ path: "a.ts", offset: 5, limit: 10 }, [5, 10]],
+    [{ path: "a.ts", offset: "5", limit: " 10 " }, [5, 10]],
+    [{ path: "a.ts", offset: null, limit: null }, [0, Infinity]],
+    [{ path: "a.ts", start_line: 3, end_line: 7 }, [3, 5]],
+    [{ path: "a.ts", start_line: 3, end_line: 7, limit: 2 }, [3, 2]],
+    [{ path: "a.ts", view_range: [3, -1] }, [3, Infinity]],
+    [{ path: "a.ts", view_range: [3, 4] }, [3, 2]],
+    [{ path: "a.ts", view_range: "3-4" }, undefined],
+    [{ path: "a.ts", view_range: ["x", 4] }, undefined],
+    [{ path: "a.ts", view_range: [1, "x"] }, undefined],
+    [{ path: "a.ts", limit: "many" }, undefined],
+    [{ path: "a.ts", offset: " " }, undefined],
+    [{ path: "a.ts", offset: [2] }, undefined],
+    [{ path: "" }, undefined],
+    [{ path: 5 }, undefined],
+    [{}, undefined],
+  ])("%j", (input, lines) => {
+    const access = fileAccess({ tool: "read", input });
+    expect(access?.type === "read" ? [access.startLine, access.maxLines] : access).toEqual(lines);
+  });
+
+  it("depend on the other settings, and on nothing else", () => {
+    const question = (input: object): unknown => {
+      const access = fileAccess({ tool: "read", input });
+      return access?.type === "read" ? access.question : undefined;
+    };
+    const plain = question({ path: "a.ts" });
+    expect(question({ path: "a.ts", offset: 3, limit: 9, description: "why" })).toBe(plain);
+    expect(question({ path: "a.ts", encoding: "latin1" })).not.toBe(plain);
+    expect(question({ path: "a.ts", encoding: 1n })).toBeUndefined();
+  });
+});
+
+describe("what a tool does to its file", () => {
+  it.each([
+    ["write", { path: "a.ts", content: "x" }, { type: "write", path: "a.ts" }],
+    ["write-file", { filePath: ".//./a.ts", contents: "x" }, { type: "write", path: "a.ts" }],
+    ["Write", { path: "a/./b.ts", content: "x" }, { type: "write", path: "a/./b.ts" }],
+    ["write", { path: "a.ts", content: "x", append: true }, { type: "edit", path: "a.ts" }],
+    ["write", { path: "a.ts", content: "x", append: false }, { type: "write", path: "a.ts" }],
+    ["write", { path: "a.ts", content: "x", mode: "append" }, { type: "edit", path: "a.ts" }],
+    ["write", { path: "a.ts", content: 5 }, { type: "edit", path: "a.ts" }],
+    ["write", { path: null, file: "b.ts", content: "x" }, { type: "write", path: "b.ts" }],
+    ["write", { path: "./", content: "x" }, { type: "edit" }],
+    [
+      "str_replace_editor",
+      { command: "create", path: "a.ts", file_text: "x" },
+      { type: "write", path: "a.ts" },
+    ],
+    ["str_replace_editor", { command: "insert", path: "a.ts", text: "x" }, { type: "edit", path: "a.ts" }],
+    ["str_replace_editor", { command: "view", path: "a.ts" }, expect.objectContaining({ type: "read" })],
+    ["think", { path: "a.ts", content: "x" }, undefined],
+    ["write", "a.ts", undefined],
+  ])("%s %j", (tool, input, expected) => {
+    expect(fileAccess({ tool, input })).toEqual(expected);
   });
 });

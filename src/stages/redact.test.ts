@@ -4,7 +4,7 @@ import { formatMessagesAsContext } from "../fork/context/format.ts";
 import { processMessagesForFork } from "../fork/fork.ts";
 import { runStages } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
-import { redactTranscript } from "./redact.ts";
+import { createRedactor, redactTranscript } from "./redact.ts";
 
 // Glued from pieces, so that no scanner takes this file for a leak.
 const key = ["ghp", "_", "a8B3c9D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].join("");
@@ -117,5 +117,79 @@ describe("redactTranscript", () => {
     const part = edit?.type === "replace-part" && edit.part.type === "tool" ? edit.part : undefined;
     expect(part?.input).toMatchObject({ cwd: "/" });
     expect(JSON.stringify(part?.input)).not.toContain(key);
+  });
+});
+
+describe("createRedactor", () => {
+  const file = { type: "file", mime: "image/png", filename: `${key}.png` } as const;
+  const unnamed = { type: "file", mime: "image/png" } as const;
+  const marker = { type: "compaction", trigger: "manual" } as const;
+
+  it("takes secrets out of everything of a message that a person reads, and leaves ids", () => {
+    const outcome = { status: "done", output: key, attachments: [file, unnamed] } as const;
+    const shown: Message = deepFreeze({
+      id: key,
+      role: "assistant",
+      error: { name: key, text: `refused: ${key}` },
+      metadata: { kind: key },
+      parts: [
+        { type: "text", text: `use ${key}` },
+        { type: "reasoning", text: `maybe ${key}` },
+        { type: "tool", callId: key, tool: `say-${key}`, input: { password: "hunter2horse", n: 1 }, outcome },
+        { type: "tool", callId: "d", tool: "bash", input: key, outcome: { status: "pending" } },
+        file,
+        unnamed,
+        { type: "opaque", name: key },
+        marker,
+      ],
+    });
+    const { id, parts, error, metadata } = createRedactor().message(shown);
+    const [text, reasoning, done, pending, image, bare, opaque, compaction] = parts;
+    const placeholder = expect.stringContaining("[REDACTED:");
+    expect(id).toBe(key);
+    expect(error).toEqual({ name: placeholder, text: expect.stringMatching(/^refused: \[REDACTED:/) });
+    expect(metadata).toEqual({ kind: placeholder });
+    expect([text, reasoning]).toMatchObject([
+      { type: "text", text: expect.stringMatching(/^use \[REDACTED:/) },
+      { type: "reasoning", text: expect.stringMatching(/^maybe \[REDACTED:/) },
+    ]);
+    expect(done).toMatchObject({
+      callId: key,
+      tool: expect.stringMatching(/^say-\[REDACTED:/),
+      input: { password: placeholder, n: 1 },
+      outcome: { status: "done", output: placeholder, attachments: [{ filename: placeholder }, unnamed] },
+    });
+    expect(pending).toMatchObject({ input: placeholder, outcome: { status: "pending" } });
+    expect(image).toEqual({ ...file, filename: expect.stringMatching(/^\[REDACTED:.*\.png$/) });
+    expect(bare).toBe(shown.parts[5]);
+    expect(opaque).toEqual({ type: "opaque", name: placeholder });
+    expect(compaction).toBe(shown.parts[7]);
+  });
+
+  it("leaves what holds no secret as it is, and adds nothing", () => {
+    const plain: Message = deepFreeze({
+      id: "a",
+      role: "user",
+      parts: [
+        { type: "text", text: "plain" },
+        { type: "reasoning", text: "plain" },
+        { type: "opaque", name: "plain" },
+        { type: "tool", callId: "c", tool: "bash", input: { n: [1] }, outcome: { status: "pending" } },
+        unnamed,
+      ],
+    });
+    const redacted = createRedactor().message(plain);
+    expect(redacted).toEqual(plain);
+    expect(Object.keys(redacted)).toEqual(Object.keys(plain));
+    for (const [index, part] of redacted.parts.entries()) expect(part).toBe(plain.parts[index]);
+  });
+
+  it("counts what it replaced, over all texts", () => {
+    const { text, found } = createRedactor();
+    expect(text("nothing here")).toBe("nothing here");
+    expect([...found]).toEqual([]);
+    text(`${key} and ${key.replace("a8", "b9")}`);
+    text(key);
+    expect([...found]).toEqual([["github-token", 3]]);
   });
 });
