@@ -74,3 +74,24 @@ describe("the files in the preamble of a child", () => {
     expect(preambleOf(redactTranscript())).not.toContain(secret);
   });
 });
+
+describe("the directive of a fork", () => {
+  it("keeps the lines with its identifiers", () => {
+    const line = (step: number, row: number): string =>
+      step === 3 && row === 57 ? "step 3 calls foldWingTip(57)" : `step ${step} says ${row} of it`;
+    const history = Array.from({ length: 40 }, (_, step): Message => {
+      const output = Array.from({ length: 100 }, (__, row) => line(step, row)).join("\n");
+      const outcome = { status: "done", output, attachments: [] } as const;
+      const call = {
+        type: "tool",
+        callId: `c${step}`,
+        tool: "bash",
+        input: { command: `make ${step}` },
+      } as const;
+      return { id: `a${step}`, role: "assistant", parts: [{ ...call, outcome }] };
+    });
+    const textFor = (options = {}): string => forkContext(history, { budgetChars: 10_000, ...options }).text;
+    expect(textFor()).not.toContain("foldWingTip");
+    expect(textFor({ directive: "Find out what foldWingTip does." })).toContain("foldWingTip(57)");
+  });
+});

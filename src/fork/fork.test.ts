@@ -284,19 +284,6 @@ describe("a fork that fills its budget", () => {
     expect(preamble.length).toBeLessThanOrEqual(1_000);
   });
 
-  it("keeps the lines with the identifiers of its directive", () => {
-    const named = history.map((each) => {
-      const part = each.parts[0];
-      if (each.id !== "a3" || part?.type !== "tool" || part.outcome.status !== "done") return each;
-      const output = part.outcome.output.replace("step 3 says 57", "step 3 calls foldWingTip(57)");
-      return { ...each, parts: [{ ...part, outcome: { ...part.outcome, output } }] };
-    });
-    const textFor = (options = {}): string =>
-      fork(named, { profile: "default", budgetChars: 10_000, ...options }).text;
-    expect(textFor()).not.toContain("foldWingTip");
-    expect(textFor({ directive: "Find out what foldWingTip does." })).toContain("foldWingTip(57)");
-  });
-
   it("leaves a line for what something newer replaces (FORK-82)", () => {
     const read = (id: string): Message => ({
       id,
