@@ -1,4 +1,14 @@
-import { callback, check, oneOf, required, rule, type Shape, text, throwProblems } from "../text/check.ts";
+import {
+  abortSignal,
+  callback,
+  check,
+  oneOf,
+  required,
+  rule,
+  type Shape,
+  text,
+  throwProblems,
+} from "../text/check.ts";
 import { isObject } from "../text/json.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type MessageId, type Transcript } from "../transcript/message.ts";
@@ -27,7 +37,7 @@ import {
   type NothingToCompact,
 } from "./plan/plan-compaction.ts";
 import { readWindow } from "./plan/window.ts";
-import { COMPACT_PORTS_SHAPE, HOOKS_RULE, SIGNAL_RULE } from "./ports/option-rules.ts";
+import { COMPACT_PORTS_SHAPE, HOOKS_RULE } from "./ports/option-rules.ts";
 import type { Clock, Summarizer } from "./ports/summarizer.ts";
 import { foldSummary } from "./summary/fold-summary.ts";
 import { NO_CHANGES } from "./summary/request.ts";
@@ -118,7 +128,7 @@ export interface CompactOptions {
 
 const COMPACT_SHAPE: Shape<CompactOptions> = {
   at: required(rule("milliseconds since 1970", Number.isFinite)),
-  signal: SIGNAL_RULE,
+  signal: abortSignal,
   onEvent: callback,
   sessionId: text,
   afterFailure: oneOf("fold", "keep"),

@@ -1,5 +1,4 @@
 import { isFinished } from "../compaction/plan/window.ts";
-import { SIGNAL_RULE } from "../compaction/ports/option-rules.ts";
 import {
   classifyProviderError,
   type ProviderErrorReport,
@@ -11,7 +10,15 @@ import {
   type SettingsChange,
   type TriggerStatus,
 } from "../compaction/trigger/should-compact.ts";
-import { aMeasure, check, objectOf, optionsCheck, required, throwProblems } from "../text/check.ts";
+import {
+  abortSignal,
+  aMeasure,
+  check,
+  objectOf,
+  optionsCheck,
+  required,
+  throwProblems,
+} from "../text/check.ts";
 import { asObject, asString, deepEqual, omitUndefined } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
@@ -348,7 +355,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   };
 }
 
-const checkPrepare = optionsCheck({ ...NEXT_ACTION_SHAPE, signal: SIGNAL_RULE });
+const checkPrepare = optionsCheck({ ...NEXT_ACTION_SHAPE, signal: abortSignal });
 const USE_MODEL_SHAPE = { model: required(MODEL_RULE), limits: objectOf(LIMITS_SHAPE) };
 const checkNextAction = optionsCheck(NEXT_ACTION_SHAPE);
 const checkManagement = optionsCheck(MANAGEMENT_SHAPE);

@@ -141,6 +141,8 @@ export const aMeasure: Rule = rule(
 );
 export const flag: Rule = rule("true or false", (value) => typeof value === "boolean");
 export const callback: Rule = rule("a function", (value) => typeof value === "function");
+/** What ends a call early. */
+export const abortSignal: Rule = rule("an AbortSignal", (value) => isObject(value) && "aborted" in value);
 
 /** The same rule for a key that must be given. */
 /* @__NO_SIDE_EFFECTS__ */

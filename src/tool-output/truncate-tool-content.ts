@@ -1,4 +1,5 @@
 import {
+  abortSignal,
   check,
   methods,
   objectOf,
@@ -144,7 +145,7 @@ const OPTIONS_SHAPE: Shape<ToolOutputOptions> = {
   redact: objectOf(REDACT_SHAPE),
   spillTruncated: oneOf("on", "off"),
   recallTool: text,
-  signal: rule("an AbortSignal", (value) => isObject(value) && "aborted" in value),
+  signal: abortSignal,
 };
 
 const STORE_RULE = methods("put", "get");

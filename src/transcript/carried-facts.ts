@@ -1,4 +1,4 @@
-import { isObject } from "../text/json.ts";
+import { asString, isObject } from "../text/json.ts";
 import type { Handle } from "./part.ts";
 
 /** What a compaction keeps beside its prose, as data, so that the next one can carry it further. */
@@ -61,10 +61,10 @@ export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
       userWords: readList(value.userWords, readWords),
       ...(isCount(value.omittedWords) && { omittedWords: value.omittedWords }),
       pins: readList(value.pins, readPin),
-      filesRead: readList(value.filesRead, readText),
-      filesChanged: readList(value.filesChanged, readText),
-      ...(Array.isArray(value.filesCreated) && { filesCreated: readList(value.filesCreated, readText) }),
-      ...(Array.isArray(value.filesDeleted) && { filesDeleted: readList(value.filesDeleted, readText) }),
+      filesRead: readList(value.filesRead, asString),
+      filesChanged: readList(value.filesChanged, asString),
+      ...(Array.isArray(value.filesCreated) && { filesCreated: readList(value.filesCreated, asString) }),
+      ...(Array.isArray(value.filesDeleted) && { filesDeleted: readList(value.filesDeleted, asString) }),
       anchors: readList(value.anchors, readAnchor),
     };
   } catch {
@@ -112,8 +112,4 @@ function readAnchor(item: unknown): Anchor | undefined {
   if (type === undefined) return undefined;
   const seen = Number.isSafeInteger(item.seen) ? Math.max(1, item.seen as number) : 1;
   return { type, text: item.text, handle: item.handle, seen };
-}
-
-function readText(item: unknown): string | undefined {
-  return typeof item === "string" ? item : undefined;
 }

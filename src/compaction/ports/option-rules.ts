@@ -84,6 +84,3 @@ export const checkCompactionInput: (input: unknown) => void = optionsCheck({
   overflow: objectOf(OVERFLOW_SHAPE),
   profile: oneOf("default", "documented"),
 });
-
-/** What ends a call early. */
-export const SIGNAL_RULE: Rule = rule("an AbortSignal", (value) => isObject(value) && "aborted" in value);

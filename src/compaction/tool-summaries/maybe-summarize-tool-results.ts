@@ -1,9 +1,18 @@
-import { check, limitFrom, listOf, required, rule, type Shape, throwProblems } from "../../text/check.ts";
+import {
+  abortSignal,
+  check,
+  limitFrom,
+  listOf,
+  required,
+  rule,
+  type Shape,
+  throwProblems,
+} from "../../text/check.ts";
 import { isObject } from "../../text/json.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type CallResult, callWithin } from "../ports/call-within.ts";
-import { COMPACT_PORTS_SHAPE, SIGNAL_RULE } from "../ports/option-rules.ts";
+import { COMPACT_PORTS_SHAPE } from "../ports/option-rules.ts";
 import type { Clock, Summarizer } from "../ports/summarizer.ts";
 import type { ToolSummaryStrategy } from "../trigger/should-compact.ts";
 import {
@@ -107,7 +116,7 @@ const SHAPE: Shape<MaybeSummarizeOptions> = {
   ...COMPACT_PORTS_SHAPE,
   // Its own keys are checked by readToolSummarySettings, and those of a compaction may be beside them.
   settings: required(rule("settings such as { toolCallCutoff: 10 }", isObject)),
-  signal: required(SIGNAL_RULE),
+  signal: required(abortSignal),
   pending: listOf(rule("what the call before this one gave", isObject)),
   waitMs: limitFrom(0),
 };

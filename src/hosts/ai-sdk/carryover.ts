@@ -1,11 +1,10 @@
 import type { LanguageModel, ModelMessage, Tool } from "ai";
-import { SIGNAL_RULE } from "../../compaction/ports/option-rules.ts";
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { WarningCode } from "../../session/log.ts";
 import type { Session } from "../../session/session.ts";
-import { check, type Shape, text, throwProblems } from "../../text/check.ts";
+import { abortSignal, check, type Shape, text, throwProblems } from "../../text/check.ts";
 import { asObject, isObject, omitUndefined, safeJson, type UnknownObject } from "../../text/json.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { type CompactResult, compactConversation } from "./compact.ts";
@@ -140,7 +139,7 @@ function converse(
   };
 }
 
-const COMPACT_NOW_SHAPE: Shape<CompactNowOptions> = { signal: SIGNAL_RULE };
+const COMPACT_NOW_SHAPE: Shape<CompactNowOptions> = { signal: abortSignal };
 
 /** As `generateText`, `streamText` and agents call it before every step. */
 export type PrepareStep = (step: StepToPrepare) => Promise<{ messages: ModelMessage[] } | undefined>;
