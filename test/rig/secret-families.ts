@@ -75,6 +75,10 @@ const TOKENS: readonly Family[] = [
     glue("sd", "k-", [8, 4, 4, 4, 12].map((chars) => junk(chars, HEX)).join("-")),
   ),
   ...bare("jwt", (junk) => glue("ey", "J", junk(30), ".ey", "J", junk(40), ".", junk(43))),
+  ...bare("adafruit", (junk) => glue("ai", "o_", junk(28))),
+  ...bare("zuplo", (junk) => glue("zp", "ka_", junk(32, HEX), "_", junk(8, HEX))),
+  ...bare("edgedb", (junk) => glue("nb", "wt1_", junk(80))),
+  ...bare("endor", (junk) => glue("en", "dr+", junk(16))),
   [
     "jwt in a header",
     (junk) => {
@@ -149,6 +153,27 @@ const NAMED: readonly Family[] = [
     },
   ],
   [
+    "devops pat",
+    (junk) => {
+      const s = junk(52, `${LOWER}234567`);
+      return one(s, `azure_devops_ext_pat: ${s}`);
+    },
+  ],
+  [
+    "django",
+    (junk) => {
+      const s = `django-insecure-${junk(10)}(${junk(38, `${LOWER}${DIGITS}@^&*(-_=+)`)}`;
+      return one(s, `SECRET_KEY = "${s}"`);
+    },
+  ],
+  [
+    "laravel",
+    (junk) => {
+      const s = `${junk(43, BASE64)}=`;
+      return one(s, `APP_KEY=base64:${s}`);
+    },
+  ],
+  [
     "solana",
     (junk) => {
       const numbers = Array.from({ length: 64 }, () => Number.parseInt(junk(2, HEX), 16));
@@ -178,6 +203,10 @@ const PASSWORD_PLACES: readonly (readonly [name: string, wrap: (secret: string) 
   ["code", (s) => `const c = { password: '${s}' }`],
   ["docker", (s) => `ENV MYSQL_ROOT_PASSWORD ${s}`],
   ["prose", (s) => `The root password is ${s} and it rotates`],
+  ["redis", (s) => `requirepass ${s}`],
+  ["ldap", (s) => `bindpw ${s}`],
+  ["powershell", (s) => `$password = ConvertTo-SecureString "${s}" -AsPlainText`],
+  ["mysql user", (s) => `ALTER USER 'a'@'%' IDENTIFIED BY '${s}';`],
   ["netrc", (s) => `machine api.internal login bob password ${s}`],
   ["php", (s) => `define('DB_PASSWORD', '${s}');`],
   ["list", (s) => `- name: DB_PASSWORD\n  value: "${s}"`],
@@ -306,6 +335,21 @@ export const DELIVERIES: readonly Delivery[] = [
   everyLine("quoted mail", () => "> "),
   everyLine("comment", () => "// "),
   everyLine("string in code", () => '  "', ["const text =\n", '";']),
+  {
+    name: "CSV",
+    print: (text) => `1,"${text.replaceAll('"', '""')}",x`,
+    encode: (text) => text.replaceAll('"', '""'),
+  },
+  {
+    name: "SQL row",
+    print: (text) => `INSERT INTO a VALUES (1, '${text.replaceAll("'", "''")}');`,
+    encode: (text) => text.replaceAll("'", "''"),
+  },
+  {
+    name: "shell string",
+    print: (text) => `echo '${text.replaceAll("'", "'\\''")}' >> x`,
+    encode: (text) => text.replaceAll("'", "'\\''"),
+  },
   everyLine("markdown", () => "", ["```\n", "\n```"]),
   {
     name: "lines of Windows",

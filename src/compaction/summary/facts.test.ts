@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type CarriedFacts, readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Message } from "../../transcript/message.ts";
 import { collectFacts, factsBudget, renderFacts, selectUserWords } from "./facts.ts";
+import { summaryMessage } from "./message.ts";
 import { resolvePins } from "./pins.ts";
 import { countCodePoints, createTextCleaner, cutCodePoints, firstCodePoints } from "./text.ts";
 
@@ -209,4 +210,20 @@ describe("carried facts from outside", () => {
       }),
     ).toBeUndefined();
   });
+});
+
+it.each([
+  [["m1"], "stands for 1 earlier message (m1)."],
+  [["m1", "m2"], "stands for 2 earlier messages (m1 to m2)."],
+])("the summary of %j %s", (foldedIds, said) => {
+  const { parts } = summaryMessage({
+    id: "s1",
+    representation: "user-summary",
+    markerId: undefined,
+    prose: "Done.",
+    facts: { generation: 1, userWords: [], pins: [], filesRead: [], filesChanged: [], anchors: [] },
+    factsText: "",
+    foldedIds,
+  });
+  expect(JSON.stringify(parts)).toContain(said);
 });

@@ -51,7 +51,7 @@ function skipToValue(text: string, separatorIndex: number): number {
 }
 
 const BEFORE_VALUE =
-  /[=>:~*]{0,3}[ \t]{0,40}(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,40}|\r?\n[ \t]{0,40}(?=["']))?/y;
+  /[=>:~*]{0,3}[ \t]{0,40}(?:base64:|ConvertTo-SecureString |[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,40}|\r?\n[ \t]{0,40}(?=["']))?/y;
 
 // A signature is a secret in a link and a session identifier in a cookie; elsewhere they are not.
 function isSessionName(text: string, name: FoundName): boolean {
@@ -177,7 +177,7 @@ function startOfName(text: string, endIndex: number): number {
 
 /** A noun with the words before it that make it a name, as in "Secret access key". */
 export function spacedName(text: string, noun: FoundName): FoundName {
-  if (!SPACED_NOUN.test(noun.text)) return noun;
+  if (text.charAt(noun.startIndex - 1) !== " " || !SPACED_NOUN.test(noun.text)) return noun;
   const before = text.slice(Math.max(0, noun.startIndex - MAX_GAP_CHARS), noun.startIndex);
   const words = /(?:[A-Za-z]+ ){1,2}$/.exec(before)?.[0] ?? "";
   return { text: words + noun.text, startIndex: noun.startIndex - words.length };
@@ -211,8 +211,8 @@ function pairedName(text: string, valueWordIndex: number): FoundName | undefined
 
 // The value may stand on the next line, behind what a program prints before each line.
 const PAIR =
-  /(?:name|key)\\*["']?\s*[:=]\s*\\*["']?([\w.-]+)\\*["']?[\s,;]*(?:(?:\n|\\n)[^\n]{0,80}[ \t])?\\*["']?$/i;
-const VARIABLE = /variable\s+\\*"([\w.-]+)\\*"\s*\{[^{}]*$/;
+  /(?:name|key)\\*["']{0,2}\s*[:=]\s*\\*["']{0,2}([\w.-]+)\\*["']{0,2}[\s,;]*(?:(?:\n|\\n)[^\n]{0,80}[ \t])?\\*["']?$/i;
+const VARIABLE = /variable\s+\\*"{1,2}([\w.-]+)\\*"{1,2}\s*\{[^{}]*$/;
 
 /** A value found in a text, without its quotes. */
 interface FoundValue extends TextSpan {
@@ -243,7 +243,8 @@ export function valueAt(text: string, { index, place, kind }: ValueStart): Found
 }
 
 const MAX_VALUE_CHARS = 4_096;
-const OPENING_QUOTE = /^(?:[bfruL@$]{1,2})?(\\*)(["'`])/;
+// In a table or a query a quote inside of quotes is doubled.
+const OPENING_QUOTE = /^(?:[bfruL@$]{1,2})?(\\*)('\\''|(["'])\3(?=[\w!#$%&*+./=?@^~-])|["'`])/;
 const UNTIL_BLANK = /^[^\s"'`<>\\]+/;
 const UNTIL_END: Readonly<Record<ValuePlace, RegExp>> = {
   "settings-line": UNTIL_BLANK,

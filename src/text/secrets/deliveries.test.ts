@@ -38,19 +38,49 @@ describe("of secrets of every family", () => {
     expect(percent, missed.join("\n")).toBeGreaterThanOrEqual(98);
   });
 
-  it.each(["\n", "\\\n", "\n    ", "\r\n", "\n> ", "\n+"])(
-    "98 % are hidden when broken by %j",
-    (lineBreak) => {
-      const junk = junkOf(11);
-      const results = FAMILIES.filter(([name]) => !name.startsWith("key") && name !== "solana").flatMap(
-        ([, make]) =>
-          Array.from({ length: ROUNDS }, () => {
-            const made = make(junk);
-            const text = `${lineBreak === "\n+" ? "+" : ""}log ${wrapped(made, lineBreak)} end`;
-            const redacted = redactSecrets(text);
-            const pieces = made.secrets.flatMap((s) => [s.slice(0, s.length >> 1), s.slice(s.length >> 1)]);
-            return [text, pieces.every((piece) => !redacted.includes(piece))] as const;
-          }),
+  it.each([
+    ...["\n", "\\\n", "\n    ", "\r\n", "\n> "].map((lineBreak) => ["", lineBreak] as const),
+    // Both lines begin with what the program prints before each.
+    ...["+", "-", "# ", "// ", " * ", "-- ", "│ ", "web-1  | ", "00012| ", "    12→", "    12\t"].map(
+      (mark) => [mark, `\n${mark.replace("12", "13")}`] as const,
+    ),
+    ["src/a.env:12:", "\nsrc/a.env:13:"] as const,
+    ["2026-11-15T17:00:12.123Z ", "\n2026-11-15T17:00:12.456Z "] as const,
+    ["│ ", " │\n│ "] as const,
+  ])("98 of 100 are hidden behind %j when broken by %j", (mark, lineBreak) => {
+    const junk = junkOf(11);
+    // A name on the line before is one line too far where each line has a mark.
+    const isOne = (name: string) =>
+      !/^(?:key|solana)/.test(name) && (mark === "" || !/^(?:list|terraform)$/.test(name));
+    const results = FAMILIES.filter(([name]) => isOne(name)).flatMap(([, make]) =>
+      Array.from({ length: ROUNDS }, () => {
+        const made = make(junk);
+        const text = `${mark}log ${wrapped(made, lineBreak)} end`;
+        const redacted = redactSecrets(text);
+        const pieces = made.secrets.flatMap((s) => [s.slice(0, s.length >> 1), s.slice(s.length >> 1)]);
+        return [text, pieces.every((piece) => !redacted.includes(piece))] as const;
+      }),
+    );
+    const { percent, missed } = rateOf(results);
+    expect(percent, missed.join("\n")).toBeGreaterThanOrEqual(98);
+  });
+
+  it.each(['"\n  "', '" +\n  "', '" .\n  "'])(
+    "98 of 100 are hidden in a string in code broken by %j",
+    (joint) => {
+      const junk = junkOf(17);
+      const results = FAMILIES.filter(([name]) => !/^(?:key|solana)/.test(name)).flatMap(([, make]) =>
+        Array.from({ length: ROUNDS }, () => {
+          const {
+            secrets: [secret = ""],
+          } = make(junk);
+          if (/["'\\]/.test(secret) || secret.length < 20) return [];
+          const middle = secret.length >> 1;
+          const [first, last] = [secret.slice(0, middle), secret.slice(middle)];
+          const text = `const apiSecret = "${first}${joint}${last}";`;
+          const redacted = redactSecrets(text);
+          return [[text, !redacted.includes(first) && !redacted.includes(last)] as const];
+        }).flat(),
       );
       const { percent, missed } = rateOf(results);
       expect(percent, missed.join("\n")).toBeGreaterThanOrEqual(98);
@@ -105,6 +135,13 @@ describe("what only looks like a secret stays as it is", () => {
     "connect(password=getPassword2(User, 4), timeout=10)",
     "apiKeys: APIKeysAPI.APIKeys;",
     'variable "db_password" {\n  type = string\n}\nx { default = "eu-central-1" }',
+    "// the password is checked\n// readFile2 does it",
+    "12: password\n13: Reset3 done",
+    'const password = "the one that " +\n  "userInput2 gives";',
+    'token: "",\nname: ""',
+    "password = ConvertTo-SecureString $plain2 -AsPlainText",
+    "url_name_pat: compiled",
+    "process class bypass compass2",
     "the key\nValue2 follows\npassword\nReset3 done",
     "+the token\n+4f5e6d7c is the commit",
     "text=Hello+World%2C+the+key+of+success&token_count=2",

@@ -3,6 +3,7 @@ import { withVendor } from "./match-token.ts";
 import {
   decodeBase64Text,
   isGenerated,
+  isMixed,
   isPlaceholder,
   isSecretValue,
   isStockPassword,
@@ -21,8 +22,8 @@ export function matchAfterWord(text: string, word: TextSpan): SecretSpan | undef
 }
 
 const ENDINGS: ReadonlySet<number> = new Set(
-  ["en", "ey", "et", "rd", "wd", "er", "ic", "th", "ls", "se", "rt", "by", "ws", "nk"].map((ending) =>
-    endingOf(ending.charCodeAt(0), ending.charCodeAt(1)),
+  ["en", "ey", "et", "rd", "wd", "er", "ic", "th", "ls", "se", "rt", "by", "ws", "nk", "ss", "pw"].map(
+    (ending) => endingOf(ending.charCodeAt(0), ending.charCodeAt(1)),
   ),
 );
 
@@ -42,7 +43,7 @@ const KEY_OR_COMMIT_ID = /^(?:0x)?(?:[\da-f]{16}|[\da-f]{40}|[\da-f]{64})$/i;
 function matchNameInProse(text: string, word: TextSpan): SecretSpan | undefined {
   const name = spacedName(text, { text: sliceSpan(text, word), startIndex: word.startIndex });
   const before = text.slice(Math.max(0, word.startIndex - 80), word.startIndex);
-  const isIdentified = /^by$/i.test(name.text) && /identified $/i.test(before);
+  const isIdentified = word.endIndex - word.startIndex === 2 && /identified $/i.test(before);
   const kind = isIdentified ? "password" : secretKindOf(name.text);
   if (kind === undefined) return undefined;
   const gapChars = LINK_WORD.exec(text.slice(word.endIndex, word.endIndex + 24))?.[0].length ?? 1;
@@ -51,13 +52,10 @@ function matchNameInProse(text: string, word: TextSpan): SecretSpan | undefined 
   const content = sliceSpan(text, value);
   // In prose ordinary words follow such names, so an unquoted value must clearly be a secret.
   const isInPlace = value.form === "quoted" || /(?:machine|login|user)[ \t]+\S+\s+$/.test(before);
-  const form = kind === "password" && (isInPlace || isMixed(content)) ? "line" : "loose";
+  const form =
+    kind === "password" && (isInPlace || (content.length >= 8 && isMixed(content))) ? "line" : "loose";
   if (kind !== "password" && KEY_OR_COMMIT_ID.test(content)) return undefined;
   return secretOfKind(text, { ...value, kind, form });
-}
-
-function isMixed(value: string): boolean {
-  return value.length >= 8 && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
 }
 
 /** Finds the secret that follows an option: a secret-looking one, a user with password, or a known command's password. */
@@ -185,7 +183,7 @@ export function matchPasswordLine(text: string, colonIndex: number): SecretSpan 
 const ASTERISK = "*".charCodeAt(0);
 const PASSWORD_HASH = /\$(?:apr1|[1567y]|2[abxy]|argon2\w{1,2})\$[\w./$=,+-]{20,200}/y;
 const PASSWORD_LINE =
-  /:(?:\d{2,5}|\*):(?:\*|[A-Za-z_][\w.-]{0,62}):[A-Za-z_][\w.-]{0,62}:([^\s:"']{6,100})(?=\s|$)/y;
+  /:(?:\d{2,5}|\*):(?:\*|[A-Za-z_][\w.-]{0,62}):[A-Za-z_][\w.-]{0,62}:([^\s:"']{6,100})(?=[\s"']|$)/y;
 
 /** Finds the password of an Oracle address such as "jdbc:oracle:thin:scott/…@host", from the colon before "thin". */
 export function matchOraclePassword(text: string, colonIndex: number): SecretSpan | undefined {
@@ -202,10 +200,10 @@ export function matchOraclePassword(text: string, colonIndex: number): SecretSpa
 export function matchKeyMember(text: string, colonIndex: number): SecretSpan | undefined {
   const quote = text.charCodeAt(colonIndex - 1);
   if (quote !== DOUBLE_QUOTE && quote !== SINGLE_QUOTE) return undefined;
-  if (!/["'](?:[dkpq]|d[pq]|qi)\\*["']$/.test(text.slice(Math.max(0, colonIndex - 8), colonIndex)))
+  if (!/["'](?:[dkpq]|d[pq]|qi)\\*["']{1,2}$/.test(text.slice(Math.max(0, colonIndex - 8), colonIndex)))
     return undefined;
   const ahead = text.slice(colonIndex, colonIndex + MAX_KEY_CHARS);
-  const [whole, value = ""] = /^:\s*\\*["']([\w-]{16,})/.exec(ahead) ?? [];
+  const [whole, value = ""] = /^:\s*\\*["']{1,2}([\w-]{16,})/.exec(ahead) ?? [];
   if (whole === undefined || !isGenerated(value, 4)) return undefined;
   if (!text.slice(Math.max(0, colonIndex - MAX_KEY_CHARS), colonIndex + MAX_KEY_CHARS).includes("kty"))
     return undefined;

@@ -9,7 +9,6 @@ import {
   type PatternFormat,
   PREFIX_FORMATS,
   SHAPE_FORMATS,
-  WORD,
 } from "./token-formats.ts";
 
 /** No known token is shorter than this with its prefix. */
@@ -142,8 +141,11 @@ function collectCandidates(): readonly (Candidates | undefined)[] {
     slots[slot] = candidates;
     return candidates;
   };
-  for (const [type, minBodyChars, prefixes, body = WORD] of PREFIX_FORMATS) {
-    for (const prefix of prefixes.split(" ")) at(prefix).prefixes.push({ prefix, type, minBodyChars, body });
+  for (const [body, minBodyChars, types] of PREFIX_FORMATS) {
+    for (const entry of types.split(",")) {
+      const [type = "", ...prefixes] = entry.split(" ");
+      for (const prefix of prefixes) at(prefix).prefixes.push({ prefix, type, minBodyChars, body });
+    }
   }
   for (const format of PATTERN_FORMATS) {
     for (const start of format[1].split(" ")) at(start).patterns.push(format);

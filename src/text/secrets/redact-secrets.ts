@@ -280,13 +280,12 @@ function matchColon(text: string, index: number): SecretSpan | undefined {
   );
 }
 
-const MIN_ENCODED_CHARS = 40;
+const MIN_ENCODED_CHARS = 28;
 const MAX_ENCODED_CHARS = 16_384;
 
 // A settings file or a key pasted as base64 is as readable as plain text.
 function matchEncoded(text: string, { startIndex, endIndex }: TextSpan): SecretSpan | undefined {
-  if (endIndex - startIndex < MIN_ENCODED_CHARS / 2 || "+/,".includes(text.charAt(startIndex - 1) || " "))
-    return undefined;
+  if (endIndex - startIndex < 20 || "+/,".includes(text.charAt(startIndex - 1) || " ")) return undefined;
   if (decodeBase64Text(text.slice(startIndex, startIndex + 16)) === undefined) return undefined;
   const ahead = text.slice(startIndex, startIndex + MAX_ENCODED_CHARS);
   const lineChars = ANY_BASE64.endOfRun(ahead, 0);

@@ -30,7 +30,9 @@ export function isSecretValue(
   const minChars = kind === "secret" ? 10 : 12;
   return (
     value.length >= minChars &&
-    !/[\s(]|^[A-Za-z]+(?:\.[A-Za-z]+)+$/.test(value) &&
+    !/\s|^[A-Za-z]+(?:\.[A-Za-z]+)+$/.test(value) &&
+    // In quotes a long value may hold a bracket; elsewhere it is a call.
+    (!value.includes("(") || (form === "quoted" && value.length >= 40)) &&
     isGenerated(value, form === "loose" ? 6 : 4)
   );
 }
@@ -61,10 +63,9 @@ function isPasswordValue(value: string, form: ValueForm): boolean {
 
 /** True for a password of letters of both cases, digits and marks that no code would glue together. */
 export function isMadePassword(value: string): boolean {
-  const isMixed = /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
   return (
     value.length >= 8 &&
-    isMixed &&
+    isMixed(value) &&
     ![CODE, EXPRESSION].some((code) => code.test(value)) &&
     !isReference(value)
   );
@@ -76,10 +77,17 @@ const EXPRESSION = /\w[({<](?:[a-z_$][\w$.]*,?|\d+,)$|^[a-z_$][\w$.]*(?:[|&=:<>]
 
 /** True for a password that a machine made; where it is not among code or prose, letters of both cases and digits tell more. */
 export function isGeneratedPassword(value: string, form: ValueForm): boolean {
-  const isMixed = form !== "loose" && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
-  return value.length >= 10 && isGenerated(value, isMixed ? 2 : 6);
+  const isClear = form !== "loose" && isMixed(value);
+  return value.length >= 10 && (isGenerated(value, isClear ? 2 : 6) || (isClear && TWO_NUMBERS.test(value)));
 }
 
+/** True for letters of both cases and digits in one text. */
+export function isMixed(text: string): boolean {
+  return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text);
+}
+
+// Code does not join two names that both end in a number.
+const TWO_NUMBERS = /^[a-z]+\d{2,}[^\w\s][A-Za-z]+\d{2,}$/;
 // What mail providers hand out for programs: four groups of four letters.
 const APP_PASSWORD = /^[a-z]{4}(?: [a-z]{4}){3}$/;
 const PASSWORD_HASH = /^\$(?:2[abxy]|argon2(?:id?|d)|apr1|[1567y]|scrypt|pbkdf2[\w-]*)\$[^\s$]/;
@@ -168,7 +176,7 @@ function kindOfWord({ words, index, isSetting }: WordInName): SecretKind | undef
   if (word === "id" && before === "secret") return "secret";
   if (word === "data" && before === "key") return "secret";
   if (CREDENTIAL_WORD.test(word)) return "credential";
-  if (word === "pat") return isSetting ? "token" : undefined;
+  if (word === "pat") return isSetting || index > 1 ? "token" : undefined;
   const [, glued = "", noun] = /^(.*)(key|token)$/.exec(word) ?? [];
   const owner = glued === "" ? before : glued;
   if (noun === "token") return PLAIN_TOKEN_OWNER.test(owner) ? undefined : "token";
@@ -177,7 +185,7 @@ function kindOfWord({ words, index, isSetting }: WordInName): SecretKind | undef
 }
 
 const PASSWORD_WORD =
-  /^(?:\w*(?:password|passwd|passphrase|passwort|kennwort|contrasena|wachtwoord)|(?:db|my|pg|user|root|admin|smtp|sql|mysql|dba?)?pwd|pass|passcode|senha|psk)\d*$/;
+  /^(?:\w*(?:password|passwd|passphrase|passwort|kennwort|contrasena|wachtwoord|requirepass|bindpw|rootpw)|(?:db|my|pg|user|root|admin|smtp|sql|mysql|dba?)?pwd|pass|passcode|senha|psk)\d*$/;
 const SECRET_WORD = /^\w*secret\d*$/;
 const CREDENTIAL_WORD = /^(?:auth|\w*authorization|bearer|credentials?|creds?)$/;
 const SECRET_KEY_OWNER =
@@ -189,7 +197,7 @@ const PLAIN_TOKEN_OWNER =
 
 // A name that ends with one of these describes a secret and does not hold it.
 const DESCRIPTION =
-  /^(?:ids?|args?|arguments?|through|thru|names?|types?|counts?|length|len|limits?|size|paths?|files?|filename|dir|directory|folder|ur[li]s?|endpoint|hosts?|sha\d*|md5|digest|checksum|fingerprint|thumbprint|expir(?:y|es|ed|ation)|exp|ttl|age|at|on|dates?|times?|timeout|created|updated|rotated|versions?|refs?|reference|arn|fields?|labels?|placeholder|prefix|suffix|headers?|envs?|var(?:iable)?s?|param(?:eter)?s?|regexp?|patterns?|formats?|polic(?:y|ies)|rules?|manager|providers?|stores?|class|func(?:tion)?|errors?|msg|messages?|hints?|title|desc(?:ription)?|enabled|disabled|required|status|states?|scopes?|usage|budget|index|position|kind|source|modes?|algorithm|alg|strategy|methods?|handlers?|callback|validat(?:or|ion)|generator|factory|helper|utils?|schema|model|views?|pages?|links?|buttons?|inputs?|forms?|component|styles?|icon|rotation|reset|changed?|strength|score|min|max|role|roles|user|username|email|window|ratio|rate|price|cost|per|used|left|remaining|available|estimate|estimated|total|sum|list|set|map|array|object|bytes|bits|chars|characters|stdin|prompt|usages?|use|reader|writer|parser|lexer|izer|stream|iterator|symbol|signature|vault|alias|group|queue|table|column|row|code|codes|doc|docs|comment|comments|needed|missing|invalid|valid|check|checker|checks|match|matches|manager|service|services|config|options?|settings?|info|metadata|events?|listeners?|press|pressed|down|up|board|stroke|frames?|words?|binding|bindings|combo|hash(?:es|ed|ers?)?)$/;
+  /^(?:ids?|args?|arguments?|through|thru|names?|types?|counts?|length|len|limits?|size|paths?|files?|filename|dir|directory|folder|ur[li]s?|endpoint|hosts?|sha\d*|md5|digest|checksum|fingerprint|thumbprint|expir(?:y|es|ed|ation)|exp|ttl|age|at|on|dates?|times?|timeout|created|updated|rotated|versions?|refs?|reference|arn|fields?|labels?|placeholder|prefix|suffix|headers?|envs?|var(?:iable)?s?|param(?:eter)?s?|regexp?|patterns?|formats?|polic(?:y|ies)|rules?|manager|providers?|stores?|class|func(?:tion)?|errors?|msg|messages?|hints?|title|desc(?:ription)?|enabled|disabled|required|status|states?|scopes?|budget|index|position|kind|source|modes?|algorithm|alg|strategy|methods?|handlers?|callback|validat(?:or|ion)|generator|factory|helper|utils?|schema|model|views?|pages?|links?|buttons?|inputs?|forms?|component|styles?|icon|rotation|reset|changed?|strength|score|min|max|roles?|user|username|email|window|ratio|rate|price|cost|per|used|left|remaining|available|estimate|estimated|total|sum|list|set|map|array|object|bytes|bits|chars|characters|stdin|prompt|usages?|use|reader|writer|parser|lexer|izer|stream|iterator|symbol|signature|vault|alias|group|queue|table|column|row|codes?|docs?|comments?|needed|missing|invalid|valid|checks?|checker|match(?:es)?|services?|config|options?|settings?|info|metadata|events?|listeners?|press|pressed|down|up|board|stroke|frames?|words?|bindings?|combo|hash(?:es|ed|ers?)?)$/;
 
 /** True for a value that only stands in for a secret: a mask, a template slot, a reference, a word from documentation. */
 export function isPlaceholder(value: string): boolean {
@@ -272,7 +280,7 @@ function classOf(code: number): number {
 }
 
 function pairSurprise(firstCode: number, secondCode: number): number {
-  const pair = ((firstCode | 32) - 97) * 26 + (secondCode | 32) - 97;
+  const pair = ((firstCode | 32) - 97) * 27 + (secondCode | 32) - 96;
   return PAIR_SURPRISE.charCodeAt(pair) - ZERO_SURPRISE;
 }
 
@@ -280,34 +288,33 @@ const ZERO_SURPRISE = "e".charCodeAt(0);
 
 // One row a first letter, one column a second: how many bits rarer ("f" is one, "j" five) or commoner
 // ("d" is one, "a" four) the pair is in program words and documentation than in evenly drawn letters.
-const PAIR_SURPRISE = [
-  "dddefgeiehfdediefddcfghhfi",
-  "ceffdgggdggcgidggeefdiijfi",
-  "chfhciidejdehichgefcejijgj",
-  "dfgebfgichifhhdheeegeihhgj",
-  "egdcfffhgiieechfgccehfhehj",
-  "dffgcchjbjidhgcjieffeiijfj",
-  "dgggbfeddjidfdefhdefeihjgi",
-  "chhfbjijciigfgcihdfdfjijfj",
-  "dfdeeeejijieebdfhfddjejgjf",
-  "cefdcghhehghjiehfgbjdjhjij",
-  "cgffbgfgcjffhfgffgcffigjhj",
-  "cggebghicjidiidghieeegjjdj",
-  "cehgbiijcjieehdcjhfgejjjhj",
-  "dgdddfcheigggfegjhdcffijhj",
-  "ffeehgfjfhgddbfejceedfehij",
-  "cihgciheejidhicdjcedeijjgj",
-  "cdfhdfgjfejghfhjcffhbgigff",
-  "cgffbgfjcjggefdhieddfgijfj",
-  "eiehcghecjgfggedhhdcdfhgfj",
-  "djfhbhiebjjgfidgjddeejhjej",
-  "deefdffiejjddcgdjcddijjhjj",
-  "cghiajdicijhijeijiggiijjij",
-  "cgggchgdcjhfjddgjddfhjghii",
-  "ehdgcfjgcijhegfcggfbgjiggj",
-  "efdgdffidjiedcebjgdehjfhih",
-  "cfhhahjgdghggjeggjjjijgjfe",
-].join("");
+const PAIR_SURPRISE = `
+dddefgeiehfdediefddcfghhfi
+ceffdgggdggcgidggeefdiijfi
+chfhciidejdehichgefcejijgj
+dfgebfgichifhhdheeegeihhgj
+egdcfffhgiieechfgccehfhehj
+dffgcchjbjidhgcjieffeiijfj
+dgggbfeddjidfdefhdefeihjgi
+chhfbjijciigfgcihdfdfjijfj
+dfdeeeejijieebdfhfddjejgjf
+cefdcghhehghjiehfgbjdjhjij
+cgffbgfgcjffhfgffgcffigjhj
+cggebghicjidiidghieeegjjdj
+cehgbiijcjieehdcjhfgejjjhj
+dgdddfcheigggfegjhdcffijhj
+ffeehgfjfhgddbfejceedfehij
+cihgciheejidhicdjcedeijjgj
+cdfhdfgjfejghfhjcffhbgigff
+cgffbgfjcjggefdhieddfgijfj
+eiehcghecjgfggedhhdcdfhgfj
+djfhbhiebjjgfidgjddeejhjej
+deefdffiejjddcgdjcddijjhjj
+cghiajdicijhijeijiggiijjij
+cgggchgdcjhfjddgjddfhjghii
+ehdgcfjgcijhegfcggfbgjiggj
+efdgdffidjiedcebjgdehjfhih
+cfhhahjgdghggjeggjjjijgjfe`;
 
 /** Decodes base64 of plain text; undefined when it is not base64 or does not hold plain text. */
 export function decodeBase64Text(encoded: string): string | undefined {
