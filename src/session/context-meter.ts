@@ -34,6 +34,8 @@ export interface ContextMeter {
   overheadTokens(): number;
   /** Characters of the tool outputs in the window that were neither cleared nor archived. */
   outputChars(): number;
+  /** Where the first message of the window stands that has such an output. */
+  firstOutputIndex(): number;
   /** The options of both, with what was learned. */
   options(): ContextEstimateOptions;
   /** Starts a new epoch because the context changed: usage of earlier messages no longer counts. */
@@ -160,6 +162,18 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     outputChars() {
       const { marked } = readWindow();
       return sumsOf(marked, marked.length).outputChars;
+    },
+
+    firstOutputIndex() {
+      const { marked } = readWindow();
+      let low = 0;
+      let high = marked.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (sumsOf(marked, middle + 1).outputChars > 0) high = middle;
+        else low = middle + 1;
+      }
+      return low;
     },
 
     startEpoch() {

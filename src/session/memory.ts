@@ -44,7 +44,7 @@ export interface SessionMemory {
   /** A compaction that was begun and is not in force yet. */
   background: PendingCompaction | undefined;
   /** Whether one should be begun, by what that depends on. */
-  early: { readonly key: string; readonly isWanted: boolean } | undefined;
+  early: { readonly key: string; readonly version: number; readonly isWanted: boolean } | undefined;
   unbounded: UnboundedOutputs;
   hookStrikes: HookStrikes;
   readonly stages: StageMemory;

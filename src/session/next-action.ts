@@ -187,6 +187,9 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
   const fullTokens = autoCompact ? limitTokens : ownerTokens;
   const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
   const planned = { limit: decision.limit, idleMs };
+  // Where whole turns are protected, a request lets older ones go.
+  const aging =
+    options.pruning?.how === "lines" && options.pruning.protectTurns === 0 ? 0 : memory.requests.size;
   return {
     version: memory.version,
     moment,
@@ -232,13 +235,15 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       const dueTokens = core.believed.dueTokens();
       if (!mayBegin || !Number.isFinite(dueTokens) || estimate.tokens < earlyTokens(core, dueTokens))
         return false;
-      // Where mechanical edits will do, no summary is needed; what they would do changes with growth.
+      // Where mechanical edits will do, no summary is needed; what they would do changes with growth: they can do more.
+      const { version } = core.window();
+      if (memory.early?.isWanted === false && memory.early.version === version) return false;
       const grown = Math.floor(estimate.tokens / (dueTokens * LOOK_AGAIN_SHARE));
-      const key = `${memory.requests.size}/${grown}`;
+      const key = `${aging}/${grown}`;
       if (memory.early?.key !== key) {
         const neededTokens = Math.ceil(dueTokens * (1 - TARGET_SHARE));
         const edits = planEditsFor(core, { ...planned, expectedTurns: options.expectedTurns, neededTokens });
-        memory.early = { key, isWanted: edits === undefined };
+        memory.early = { key, version, isWanted: edits === undefined };
       }
       return memory.early?.isWanted ?? false;
     },
@@ -249,9 +254,9 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
           estimate.tokens - fullTokens * share,
           overflow.overflow ? overflow.countTokens - overflow.usableTokens * share : 0,
         );
-      // What could not be enough is looked at again after a request or some growth, while a compaction has to wait.
+      // What could not be enough is looked at again after some growth, while a compaction has to wait.
       const grown = Math.floor(overTokens(TARGET_SHARE) / (fullTokens * LOOK_AGAIN_SHARE));
-      const key = [memory.requests.size, fullTokens, grown].join("/");
+      const key = [aging, fullTokens, grown].join("/");
       if (memory.insufficientKey === key) return undefined;
       // Seldom and well below the mark, where lines can do that: each time costs the cached prefix.
       const isClearing = autoCompact && options.pruning?.how === "clear";
@@ -269,7 +274,11 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       if (options.pruning?.how === "clear" && options.pruning.when === "always") {
         const { protectTokens = PRUNE_PROTECT } = options.pruning.options;
         if (meter.outputChars() < protectTokens * MIN_CHARS_PER_TOKEN) return undefined;
-        return planEditsFor(core, { ...planned, expectedTurns: options.expectedTurns });
+        const { visible, marked } = core.window();
+        // A repair may have put a message before them.
+        const start = meter.firstOutputIndex() - Math.max(0, marked.length - visible.length);
+        const from = marked.length < visible.length ? 0 : Math.max(0, start);
+        return planEditsFor(core, { ...planned, expectedTurns: options.expectedTurns, from });
       }
       const isPressing = estimate.tokens >= limitTokens * PRESSING_SHARE;
       const expectedTurns = isPressing
@@ -304,7 +313,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
 /** Plans mechanical edits, unless pruning is off or has just changed nothing. */
 function planEditsFor(
   core: SessionCore,
-  { limit, idleMs, expectedTurns, neededTokens, onTooFew }: PlanNeeds,
+  { limit, idleMs, expectedTurns, neededTokens, onTooFew, from = 0 }: PlanNeeds,
 ): MechanicalPlan | undefined {
   const { memory, meter, history, options } = core;
   const { pruning } = options;
@@ -316,6 +325,7 @@ function planEditsFor(
   const { systemChars = 0, toolsChars = 0 } = meter.options();
   return planMechanicalEdits(history.transcript(), {
     window: core.window().visible,
+    outputsFrom: from,
     prune: pruning.how === "lines" ? limitWatermarks(pruning, limitTokens) : pruning,
     profile: cacheProfileOf(core),
     expectedTurns,
@@ -333,6 +343,8 @@ interface PlanNeeds {
   readonly limit: CompactDecision["limit"];
   readonly idleMs: number;
   readonly expectedTurns: number;
+  /** Where the part of the window begins that has outputs. */
+  readonly from?: number;
   readonly neededTokens?: number;
   readonly onTooFew?: (lackingTokens: number) => void;
 }

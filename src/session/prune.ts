@@ -30,7 +30,7 @@ export function planMechanicalEdits(
   const choose = (edits: readonly Edit[], tokens = neededTokens): Chosen =>
     chooseEdits(edits, { ...request, neededTokens: tokens });
   if (request.prune.how === "clear" && request.prune.when === "always") {
-    const old = spare(prune(window, request.prune.options).edits);
+    const old = spare(prune(window.slice(request.outputsFrom), request.prune.options).edits);
     return old.length === 0 ? undefined : { type: "prune", ...choose(old, EVERYTHING) };
   }
   const superseded = spare(supersede(protection(request.prune))(window));
@@ -50,11 +50,11 @@ export function planMechanicalEdits(
     const oldEdits = old();
     const both = choose([...superseded, ...spare(oldEdits)]);
     const isDone = isEnough(both);
-    const markTokens = tokensToMark(request, isDone ? both.savedTokens : 0);
-    // Where edits just pay, little is lost by waiting for as much as a batch has to save.
-    onTooFew?.(
-      !isDone && markTokens > 0 ? markTokens : Math.max(leastTokens, markTokens, both.lackingTokens),
-    );
+    const windowTokens = tokensOf(window, request.estimate);
+    const markTokens = tokensToMark(request.prune, windowTokens - (isDone ? both.savedTokens : 0));
+    // Where edits just pay, little is lost by waiting for as much as a batch has to save; and the larger the window, the more a look costs.
+    const waitTokens = Math.max(leastTokens, LOOK_SHARE * windowTokens, markTokens, both.lackingTokens);
+    onTooFew?.(!isDone && markTokens > 0 ? markTokens : waitTokens);
     if (isDone) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
   }
   return undefined;
@@ -69,9 +69,12 @@ interface Left {
   readonly window: Transcript;
 }
 
-/** How many tokens have to come in before the window is as large as the upper mark, once some have gone. */
-function tokensToMark({ prune: known, window, estimate }: MechanicalRequest, savedTokens: number): number {
-  return known.how === "clear" ? 0 : known.highTokens - tokensOf(window, estimate) + savedTokens;
+/** By this share a window has to grow before it is looked at again. */
+const LOOK_SHARE = 0.1;
+
+/** How many tokens are missing until a window is as large as the upper mark. */
+function tokensToMark(known: ResolvedPrune, windowTokens: number): number {
+  return known.how === "clear" ? 0 : known.highTokens - windowTokens;
 }
 
 function tokensOf(window: Transcript, estimate: MessageEstimateOptions): number {
@@ -97,6 +100,8 @@ function chooseEdits(edits: readonly Edit[], request: MechanicalRequest): Chosen
 interface MechanicalRequest {
   /** What is sent of the transcript. */
   readonly window: Transcript;
+  /** Where the part of it begins that has outputs: all that clearing has to look at. */
+  readonly outputsFrom: number;
   readonly prune: ResolvedPrune;
   readonly profile: CacheProfile;
   readonly expectedTurns: number;

@@ -94,6 +94,20 @@ describe("what it costs to decide what to do next", () => {
       options: { model: { provider: "anthropic", id: "claude-sonnet-4-5" } },
       looksAnEdit: 5,
     },
+    // Room is made again and again where the window is small.
+    {
+      name: "in a small window",
+      options: { limits: { contextTokens: 32_000, outputTokens: 4_000 } },
+      looksAnEdit: 2,
+    },
+    // A mark that the window cannot be brought below.
+    { name: "at a low mark", options: { prune: { highTokens: 2_000, lowTokens: 500 } }, looksAnEdit: 2 },
+    // Few outputs are left uncleared, and only those are looked at.
+    {
+      name: "as documented, with little protected",
+      options: { profile: "documented", prune: { protectTokens: 500, minimumTokens: 10_000 } },
+      looksAnEdit: 0,
+    },
   ])(
     "is few looks at the old part of the window for each batch of edits: $name",
     async ({ options, looksAnEdit }) => {
