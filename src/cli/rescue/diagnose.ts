@@ -1,4 +1,5 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
+import { measureWindow } from "../../session/context-meter.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import { clipLine, formatNumber, plural } from "../../text/truncate.ts";
@@ -30,7 +31,7 @@ export function diagnose(session: ReadSession, { windowTokens, compaction }: Dia
   const lost = lostCompactions(transcript, compaction);
   const kept = lost.length === 0 ? transcript : withoutCompactions(transcript, lost);
   const shown = filterCompacted(transcript);
-  const size = measure(shown);
+  const size = measure(transcript, shown);
   const refused = refusalOf(error ?? errorOf(transcript, lineOf));
   const assumed = session.windowTokens ?? usualWindow(transcript, session.format);
   const room = windowTokens === undefined ? believe(refused, assumed, size) : halfOf(windowTokens);
@@ -212,13 +213,13 @@ interface Size {
   readonly textTokens: number;
 }
 
-function measure(shown: Transcript): Size {
+function measure(transcript: Transcript, shown: Transcript): Size {
   const model = shown.findLast((message) => message.model !== undefined)?.model;
   const options = {
     estimator: "calibrated" as const,
     ...(model && { family: tokenFamilyOf(model.id) }),
   };
-  const counted = estimateContext(shown, options).tokens;
+  const counted = measureWindow(transcript).tokens;
   const uncounted = shown.map(({ usage: _, ...message }) => message);
   const textTokens = estimateContext(uncounted, options).tokens;
   return { tokens: textTokens > counted * DOUBTED ? textTokens : counted, textTokens };

@@ -229,6 +229,25 @@ describe("the size of what is rescued", () => {
     expect(text).toContain(`stands for ${found.delivered?.handed.folded} earlier messages`);
   });
 
+  it("is not what was counted before a compaction, of messages that it kept behind its summary", async () => {
+    const compacted: BrokenSession["content"] = (head) => {
+      const [first, ...rest] = counted(writeClaudeCode(talk("claude-code", 40_000), head), 199_000);
+      const timestamp = new Date(head.at + 3_600_000).toISOString();
+      const plain = { ...first, message: undefined, uuid: randomUUID(), parentUuid: null, timestamp };
+      const boundary = { ...plain, type: "system", subtype: "compact_boundary" };
+      const message = { role: "user", content: "Summary: the disk of atlas-4 is full." };
+      const told = { ...plain, uuid: randomUUID(), parentUuid: boundary.uuid, message };
+      const [kept = {}, ...behind] = rest;
+      return lines([
+        ...[first as object, boundary, { ...told, isCompactSummary: true }],
+        ...[{ ...kept, parentUuid: told.uuid }, ...behind],
+      ]);
+    };
+    const { status, diagnosis } = await rescued(compacted);
+    expect(status).toBe("healthy");
+    expect(diagnosis.tokens).toBeLessThan(40_000);
+  });
+
   it("is that of the text where a later count cannot have seen it", async () => {
     const found = await rescued((head) =>
       lines(counted(writeClaudeCode(talk("claude-code", LONG_CHARS), head), 9_000)),
