@@ -39,6 +39,17 @@ const problemsOf = ({ diagnosis }: Rescued) => diagnosis.findings.map(({ problem
 const lines = (values: readonly object[]): Buffer =>
   Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
 
+/** Claude Code's two lines of a compaction, with the fields that all lines of a file have. */
+function compactionBy(line: object) {
+  const plain = { ...line, uuid: randomUUID(), parentUuid: null, message: undefined };
+  const message = { role: "user", content: "Summary: the disk of atlas-4 is full, and it is being freed." };
+  const summary = { ...plain, type: "user", uuid: randomUUID(), parentUuid: plain.uuid };
+  return [
+    { ...plain, type: "system", subtype: "compact_boundary" },
+    { ...summary, isCompactSummary: true, message },
+  ] as const;
+}
+
 async function readBack({ delivered }: Rescued): Promise<Transcript> {
   return (await readTranscript(Buffer.from(delivered?.handed.content ?? ""))).transcript;
 }
@@ -168,27 +179,8 @@ describe("a session that was refused as too long", () => {
 
   it("has nothing wrong with it once it was compacted", async () => {
     const compacted: BrokenSession["content"] = (head) => {
-      const written = refusedWith("Prompt is too long")(head);
-      const [last] = writeClaudeCode([{ role: "user", blocks: [] }], head);
-      const boundary = {
-        ...last,
-        type: "system",
-        subtype: "compact_boundary",
-        uuid: randomUUID(),
-        message: undefined,
-      };
-      const message = {
-        role: "user",
-        content: "Summary: the disk of atlas-4 is full, and it is being freed.",
-      };
-      const summary = {
-        ...last,
-        uuid: randomUUID(),
-        parentUuid: boundary.uuid,
-        isCompactSummary: true,
-        message,
-      };
-      return Buffer.concat([written, lines([boundary, summary])]);
+      const [last = {}] = writeClaudeCode([{ role: "user", blocks: [] }], head);
+      return Buffer.concat([refusedWith("Prompt is too long")(head), lines(compactionBy(last))]);
     };
     expect(await rescued(compacted)).toMatchObject({ status: "healthy" });
   });
@@ -232,16 +224,12 @@ describe("the size of what is rescued", () => {
   it("is not what was counted before a compaction, of messages that it kept behind its summary", async () => {
     const compacted: BrokenSession["content"] = (head) => {
       const [first, ...rest] = counted(writeClaudeCode(talk("claude-code", 40_000), head), 199_000);
-      const timestamp = new Date(head.at + 3_600_000).toISOString();
-      const plain = { ...first, message: undefined, uuid: randomUUID(), parentUuid: null, timestamp };
-      const boundary = { ...plain, type: "system", subtype: "compact_boundary" };
-      const message = { role: "user", content: "Summary: the disk of atlas-4 is full." };
-      const told = { ...plain, uuid: randomUUID(), parentUuid: boundary.uuid, message };
+      const [boundary, summary] = compactionBy({
+        ...first,
+        timestamp: new Date(head.at + 3_600_000).toISOString(),
+      });
       const [kept = {}, ...behind] = rest;
-      return lines([
-        ...[first as object, boundary, { ...told, isCompactSummary: true }],
-        ...[{ ...kept, parentUuid: told.uuid }, ...behind],
-      ]);
+      return lines([first ?? {}, boundary, summary, { ...kept, parentUuid: summary.uuid }, ...behind]);
     };
     const { status, diagnosis } = await rescued(compacted);
     expect(status).toBe("healthy");
