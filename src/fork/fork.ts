@@ -13,7 +13,7 @@ import { DOCUMENTED_TIER_LIMITS, graduatedTiers, missedFloors, type TierLimits }
 import { fenceData } from "../text/fence.ts";
 import { oneLine } from "../text/truncate.ts";
 import { readCarriedFacts } from "../transcript/carried-facts.ts";
-import { createRenderer, renderMessage } from "../transcript/content.ts";
+import { createRenderer, leastChars, memoize, renderMessage } from "../transcript/content.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
 import {
   checkTranscript,
@@ -184,7 +184,7 @@ function reduceResults(transcript: Transcript, { options, frame, render }: Reduc
   const { profile, limits, neverCutTools, budgetChars: maxChars, directive } = options;
   if (profile === "documented")
     return { ...runStages(transcript, [graduatedTiers({ limits, neverCutTools })]), unfilled: transcript };
-  const budget = { maxChars, frameChars: frame.chars, render };
+  const budget = { maxChars, frameChars: frame.chars, render, leastChars: memoize(leastChars) };
   if (fitsBudget(transcript, budget)) return { transcript, edits: [], unfilled: transcript };
   const protectedTools = [...PRUNE_PROTECTED_TOOLS, ...neverCutTools];
   const superseded = runStages(transcript, [supersede({ protectTurns: 0, protectedTools })]);

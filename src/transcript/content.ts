@@ -16,6 +16,7 @@ import {
   type FilePart,
   type Handle,
   type Part,
+  type TextPart,
   type ToolOutcome,
   type ToolPart,
 } from "./part.ts";
@@ -38,6 +39,22 @@ function renderWith(message: Message, toolLines: (part: ToolPart) => string): st
   return lines === "" ? "" : `\n${roleLabel(message.role)}:${lines}`;
 }
 
+/** A lower bound of the length of a message as text: what its texts take, for a fraction of the work of rendering it. */
+export function leastChars(message: Message): number {
+  if (!isVisibleToModel(message)) return 0;
+  let chars = 0;
+  for (const part of message.parts) {
+    if (part.agentVisible === false) continue;
+    if (part.type === "text" && !part.ignored && !part.own) chars += shownChars(normalText(part, message));
+    if (part.type === "tool" && !isCleared(part)) chars += shownChars(normalize(outcomeText(part.outcome)));
+  }
+  return chars;
+}
+
+function shownChars(text: string): number {
+  return text.trim() === "" ? 0 : text.length;
+}
+
 /** True when a message has something to show, as far as can be told without rendering it. */
 export function isRendered(message: Message): boolean {
   return (
@@ -57,14 +74,15 @@ export function createRenderer(): (message: Message) => string {
   return memoize((message: Message) => renderWith(message, toolLines));
 }
 
-function memoize<Key extends object>(render: (key: Key) => string): (key: Key) => string {
-  const done = new Map<Key, string>();
+/** A function that remembers what it gave. */
+export function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const done = new Map<Key, Value>();
   return (key) => {
     const known = done.get(key);
     if (known !== undefined) return known;
-    const text = render(key);
-    done.set(key, text);
-    return text;
+    const value = compute(key);
+    done.set(key, value);
+    return value;
   };
 }
 
@@ -76,7 +94,7 @@ function renderPart(part: Exclude<Part, ToolPart>, message: Message): string {
   switch (part.type) {
     case "text":
       if (part.ignored || part.own) return "";
-      return textLines(fenceContext(isPrintable(part.text) ? part.text : normalizePartText(message, part)));
+      return textLines(fenceData(normalText(part, message), CONTEXT_TAGS));
     case "file":
       return `\n${filePlaceholder(part)}`;
     case "reasoning":
@@ -119,16 +137,16 @@ function fencedLine(text: string): string {
 }
 
 function normalizeAndFence(text: string): string {
-  return fenceContext(isPrintable(text) ? text : normalizeText(text));
+  return fenceData(normalize(text), CONTEXT_TAGS);
 }
 
-function fenceContext(text: string): string {
-  return fenceData(text, CONTEXT_TAGS);
+/** In printable ASCII there is nothing to normalize: a cheap test that most texts pass. */
+function normalize(text: string): string {
+  return NOT_PRINTABLE.test(text) ? normalizeText(text) : text;
 }
 
-/** True for printable ASCII, in which there is nothing to normalize: a cheap test that most texts pass. */
-function isPrintable(text: string): boolean {
-  return !NOT_PRINTABLE.test(text);
+function normalText(part: TextPart, message: Message): string {
+  return NOT_PRINTABLE.test(part.text) ? normalizePartText(message, part) : part.text;
 }
 
 const NOT_PRINTABLE = /[^\t\n\x20-\x7e]/;

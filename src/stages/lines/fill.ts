@@ -1,7 +1,7 @@
 import { handleOf, renderMessage } from "../../transcript/content.ts";
 import { applyEdits, type Edit, type Stage, type StagesResult } from "../../transcript/edit.ts";
 import { type Transcript, withText } from "../../transcript/message.ts";
-import { type CharBudgetOptions, fitsBudget } from "../boundary.ts";
+import { type FitOptions, fitsBudget } from "../boundary.ts";
 import { FLOORS_FROM_CHARS, FORK_NO_TRUNCATION_TOOLS, floorsFor } from "../tiers.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, readRows, wholeChars } from "./rows.ts";
@@ -19,7 +19,7 @@ export function fillBudget(options: FillBudgetOptions): Stage {
   return (transcript) => fillTranscript(transcript, options).edits;
 }
 
-interface FillBudgetOptions extends CharBudgetOptions {
+interface FillBudgetOptions extends FitOptions {
   /** Tools whose results stay whole as long as there is room; a name matches when it contains one of these. */
   readonly neverCutTools?: readonly string[];
   /** `by-age` (the default): results keep what `floorsFor` says where the budget is large enough for that. */
@@ -35,6 +35,7 @@ export function fillTranscript(transcript: Transcript, options: FillBudgetOption
   const hasFloors = options.floors !== "none" && maxChars >= FLOORS_FROM_CHARS;
   const select = {
     render,
+    leastChars: options.leastChars,
     neverCutTools,
     ...(hasFloors && { floors: floorsFor(maxChars) }),
     ...(directive !== undefined && { directive }),
@@ -153,6 +154,8 @@ function linesCut(originalChars: number, kept: string) {
   return { method: "lines", originalChars, omittedChars, limitChars: kept.length } as const;
 }
 
+const LINE_BREAK = 10;
+
 /**
  * The selected rows of a text with a marker for each gap, line numbers without padding; undefined when the text stays
  * as it is.
@@ -168,18 +171,30 @@ export function keptText(
   if (isWhole && wholeChars(rows, segment) > text.length) return undefined;
   let kept = "";
   let previous = firstRow - 1;
+  // Rows that stand in the text as they will stand here are taken together.
+  let start = 0;
+  let end = 0;
   for (let row = firstRow; row < endRow; row++) {
     if (isKept[row] !== 1) continue;
     const blankLines = rows.blankLines[row] ?? 0;
     const isNext = row === previous + 1;
-    if (!isNext) kept += kept === "" ? GAP_MARKER : `\n${GAP_MARKER}`;
-    if (!isNext || blankLines !== -1) {
-      if (kept !== "") kept += "\n";
+    const rowStart = rows.start[row] ?? 0;
+    const isAsInText =
+      isNext &&
+      start < end &&
+      rowStart === end + 1 + blankLines &&
+      (blankLines === -1 || text.charCodeAt(end) === LINE_BREAK);
+    if (!isAsInText) {
+      kept += text.slice(start, end);
+      if (!isNext) kept += kept === "" ? GAP_MARKER : `\n${GAP_MARKER}`;
+      if (kept !== "" && (!isNext || blankLines !== -1)) kept += "\n";
       if (isNext && blankLines > 0) kept += "\n".repeat(blankLines);
+      start = rowStart;
     }
-    kept += text.slice(rows.start[row], rows.end[row]);
+    end = rows.end[row] ?? 0;
     previous = row;
   }
+  kept += text.slice(start, end);
   if (previous < endRow - 1) kept += kept === "" ? GAP_MARKER : `\n${GAP_MARKER}`;
   return kept;
 }

@@ -66,12 +66,17 @@ function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): F
         FILL_WEIGHTS.activitySquared * active * active +
         FILL_WEIGHTS.enclosingNames * (names[row] ?? 0) +
         (isNamed?.(row) ? FILL_WEIGHTS.lineReference : 0) +
-        FILL_WEIGHTS.lineChars * Math.log(1 + (rows.end[row] ?? 0) - (rows.start[row] ?? 0));
+        charsWeight((rows.end[row] ?? 0) - (rows.start[row] ?? 0));
       const isLeftover = isRepeated[row] === 1 || numbered.firstWord[row] === numbered.firstWord[row + 1];
       value[row] = Math.exp(weight) * (isLeftover ? LEFTOVER_FACTOR : 1);
     }
   }
   return value;
+}
+
+/** By the length of a row; of nearly all rows it is known. */
+function charsWeight(chars: number): number {
+  return CHARS_WEIGHTS[chars] ?? FILL_WEIGHTS.lineChars * Math.log(1 + chars);
 }
 
 function segmentWeight(
@@ -166,6 +171,11 @@ export const FILL_WEIGHTS = {
   /** For a row of the newest work in a text that is too long to be kept whole. */
   recentLong: 1,
 } as const;
+
+const CHARS_WEIGHTS: Float64Array = Float64Array.from(
+  { length: 401 },
+  (_, chars) => FILL_WEIGHTS.lineChars * Math.log(1 + chars),
+);
 
 /** How the budget is divided. */
 export const FILL_SHARES = {

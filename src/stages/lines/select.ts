@@ -59,18 +59,18 @@ export function selectRows(fill: FillRows, scores: RowScores, options: SelectOpt
     if (source === "call") return 0;
     const chars = ranges.chars[number] ?? 0;
     if ((ranges.lowest[number] ?? 0) >= threshold || chars <= FILL_SHARES.closedGapChars) {
-      isKept.fill(1, firstRow, endRow);
+      if (isLast) isKept.fill(1, firstRow, endRow);
       return chars;
     }
     if ((ranges.highest[number] ?? 0) < threshold) {
-      isKept.fill(0, firstRow, endRow);
       return GAP_CHARS;
     }
     const isRequiredOnly = (ranges.highestFree[number] ?? 0) < threshold;
     const known = requiredChars[number] ?? 0;
     if (isRequiredOnly && known > 0 && !isLast) return known;
     const maxGapChars = source === "read" || source === "change" ? fileGapChars : undefined;
-    const keptChars = keepRows(fill, { firstRow, endRow, worth, threshold, isKept, maxGapChars }) ?? chars;
+    const keep = { firstRow, endRow, worth, threshold, maxGapChars, isKept: isLast ? isKept : undefined };
+    const keptChars = keepRows(fill, keep) ?? chars;
     if (isRequiredOnly) requiredChars[number] = keptChars;
     return keptChars;
   }
@@ -96,7 +96,8 @@ interface KeepRows {
   readonly endRow: number;
   readonly worth: ArrayLike<number>;
   readonly threshold: number;
-  readonly isKept: Uint8Array;
+  /** Unset while only the length is asked for. */
+  readonly isKept?: Uint8Array | undefined;
   readonly maxGapChars?: number | undefined;
 }
 
@@ -113,11 +114,11 @@ function keepRows({ rows }: FillRows, options: KeepRows): number | undefined {
       continue;
     }
     const isClosed = gapChars <= maxGapChars;
-    for (let left = gapStart; left < row; left++) isKept[left] = isClosed ? 1 : 0;
+    if (isClosed) isKept?.fill(1, gapStart, row);
     chars += isClosed ? gapChars : GAP_CHARS;
     if (!isClosed) isWhole = false;
     if (row === endRow) break;
-    isKept[row] = 1;
+    if (isKept !== undefined) isKept[row] = 1;
     chars += rows.chars[row] ?? 0;
     gapStart = row + 1;
     gapChars = 0;
@@ -128,6 +129,8 @@ function keepRows({ rows }: FillRows, options: KeepRows): number | undefined {
 interface SelectOptions {
   readonly maxChars: number;
   readonly render: (message: Message) => string;
+  /** A lower bound of what it gives. */
+  readonly leastChars?: ((message: Message) => number) | undefined;
   /** Tools whose results stay whole; a name matches when it contains one of these. */
   readonly neverCutTools: readonly string[];
   /** What each result keeps at least; unset: nothing. */
@@ -146,11 +149,8 @@ const GAP_CHARS: number = GAP_MARKER.length + 1;
 const LABEL_CHARS = 8;
 
 /** Length and bounds of the value of each segment, so that most segments are decided without their rows. */
-function measureSegments(
-  { segments, rows }: FillRows,
-  worth: Float64Array,
-  verbatimParts: ReadonlySet<number>,
-) {
+function measureSegments(fill: FillRows, worth: Float64Array, verbatimParts: ReadonlySet<number>) {
+  const { segments, rows } = fill;
   const chars = new Int32Array(segments.length);
   const lowest = new Float64Array(segments.length);
   const highest = new Float64Array(segments.length);
@@ -208,12 +208,16 @@ export function requireRows(fill: FillRows, scores: RowScores, options: SelectOp
 const NO_PARTS: ReadonlySet<number> = new Set();
 type Tail = Pick<RequiredRows, "firstWholePart" | "tailChars">;
 
-function wholeTail({ messages, parts }: FillRows, { maxChars, render }: SelectOptions): Tail {
+function wholeTail({ messages, parts }: FillRows, options: SelectOptions): Tail {
+  const { render, leastChars = () => 0 } = options;
+  const maxChars = FILL_SHARES.tail * options.maxChars;
   let tailChars = 0;
   let firstMessage = messages.length;
   for (; firstMessage > 0; firstMessage--) {
-    const chars = render(messages[firstMessage - 1] as Message).length;
-    if (tailChars + chars > FILL_SHARES.tail * maxChars) break;
+    const message = messages[firstMessage - 1] as Message;
+    if (tailChars + leastChars(message) > maxChars) break;
+    const chars = render(message).length;
+    if (tailChars + chars > maxChars) break;
     tailChars += chars;
   }
   const first = parts.findIndex(({ messageNumber }) => messageNumber >= firstMessage);
@@ -304,7 +308,6 @@ function requireFloors(
   const verbatimParts = new Set<number>();
   const tiers = tiersOfResults(fill.messages, floors);
   const isChosen = new Uint8Array(fill.rows.count);
-  const isKept = new Uint8Array(fill.rows.count);
   let { roomChars } = room;
   for (let number = firstWholePart - 1; number >= 0 && roomChars > 0; number--) {
     const part = fill.parts[number] as FillPart;
@@ -313,8 +316,7 @@ function requireFloors(
     if (tier === undefined || !isOutput(segment)) continue;
     const { firstRow, endRow, text } = segment;
     const isCut = chooseRows(fill, segment, { worth, isChosen, minChars: floors.resultChars[tier] });
-    const chosen = { firstRow, endRow, worth: isChosen, threshold: 1, isKept };
-    const keptChars = isCut ? keepRows(fill, chosen) : undefined;
+    const keptChars = isCut ? keepRows(fill, { firstRow, endRow, worth: isChosen, threshold: 1 }) : undefined;
     const chars = headCharsOf(fill, part) + (keptChars ?? text.length + 1);
     if (chars > roomChars) continue;
     roomChars -= chars;
@@ -326,12 +328,9 @@ function requireFloors(
 }
 
 /** What comes with a call whatever is kept of its result: its label, its head, gaps or short texts of its input. */
-function headCharsOf(
-  { segments, rows }: FillRows,
-  { headChars, firstSegment, endSegment }: FillPart,
-): number {
-  let chars = LABEL_CHARS + headChars;
-  for (let number = firstSegment; number < endSegment - 1; number++) {
+function headCharsOf({ segments, rows }: FillRows, part: FillPart): number {
+  let chars = LABEL_CHARS + part.headChars;
+  for (let number = part.firstSegment; number < part.endSegment - 1; number++) {
     const segment = segments[number] as FillSegment;
     if (segment.source === "call") continue;
     const whole = wholeChars(rows, segment);
