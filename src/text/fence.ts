@@ -101,8 +101,6 @@ const SPEAKERS: ReadonlySet<string> = new Set([
 function opensLabel(text: string, bracketIndex: number): boolean {
   if (fold(text.charAt(bracketIndex)) !== "[") return false;
   if (isVisibleAscii(text.charCodeAt(bracketIndex - 1))) return false;
-  const next = text.charAt(bracketIndex + 1);
-  if (isVisibleAscii(next.charCodeAt(0)) && !LABEL_INITIALS.includes(next.toLowerCase())) return false;
   let start = bracketIndex;
   // The second half of a character that is written as two.
   const charsBefore = () => ((text.charCodeAt(start - 1) & 0xfc00) === 0xdc00 ? 2 : 1);
@@ -132,7 +130,8 @@ function readLabel(text: string, startIndex: number): string {
 /** The labels of conversations that are written as text, without blanks. A tool's name may follow some of them. */
 const LABEL =
   /^(?:(?:user|program,intheuser['\u2019]sname|assistant|agent|system|developer|human|other|summaryofearliertoolresults)\]:|leftouthere|assistantcalls|resultof|errorof|tool:|toolresult\]|toolerror\])/;
-const LABEL_INITIALS = "upasdholret";
+/** The first two letters of each. */
+const LABEL_BEGINS = "us pr as ag sy su de hu ot le re er to".split(" ");
 const MAX_LABEL_CHARS = 80;
 const BLANK = /^[^\S\n\r\v\f\x85\u2028\u2029]|^[\p{Default_Ignorable_Code_Point}\p{Cf}]/u;
 
@@ -150,9 +149,10 @@ function bracketFinder(tags: readonly string[]): BracketFinder {
   if (known !== undefined) return known;
   const names = tags.map((tag) => tag.replace(/\W/g, "\\$&")).join("|");
   // What is not plain ASCII may disguise anything.
-  const word = `[\\s/\\\\]*(?:${names}|[!-;=-Z\\\\-~]*[^\\t-\\r !-~])`;
+  const odd = "[^\\t-\\r !-~]";
+  const word = `[\\s/\\\\]*(?:${names}|[!-;=-Z\\\\-~]*${odd})`;
   const token = `/?(?:\\||SYS>|(?:${ANGLE_TOKENS.join("|")})>|(?:${SQUARE_TOKENS.join("|")})\\])|\\w{1,32}\\|>|e~`;
-  const label = `(?<![!-~].)\\s*[${LABEL_INITIALS}]`;
+  const label = `(?<![!-~].)\\s*(?:${LABEL_BEGINS.map(([one, two]) => `${one}\\s*(?:${two}|${odd})`).join("|")})`;
   const pattern = new RegExp(`[<\ufe64\uff1c[\ufe47\uff3b](?=${word}|${token}|${label})`, "gi");
   const finder = { pattern, opensTag: createTagFinder(tags) };
   FINDERS.set(tags, finder);
