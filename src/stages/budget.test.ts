@@ -4,7 +4,7 @@ import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
-import { renderMessage } from "../transcript/content.ts";
+import { leastChars, renderMessage } from "../transcript/content.ts";
 import { applyEdits, runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
@@ -179,6 +179,12 @@ describe("fitsBudget", () => {
     };
     expect(fitsBudget(talk, { maxChars: 45, render })).toBe(false);
     expect(rendered).toEqual(["m3", "m2"]);
+  });
+
+  it("renders nothing where a lower bound tells", () => {
+    const render = (): string => expect.unreachable();
+    expect(fitsBudget(talk, { maxChars: 59, render, leastChars })).toBe(false);
+    expect(fitsBudget(talk, { maxChars: talkChars, leastChars: () => 20 })).toBe(true);
   });
 
   it("holds of nothing at all", () => {

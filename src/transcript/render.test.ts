@@ -4,7 +4,7 @@ import { CHAT_TEMPLATE_TOKENS } from "../../test/rig/chat-template-tokens.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { fenceData } from "../text/fence.ts";
 import { normalizeText } from "../text/normalize.ts";
-import { createRenderer, filePlaceholder, isRendered, renderMessage } from "./content.ts";
+import { createRenderer, filePlaceholder, isRendered, leastChars, renderMessage } from "./content.ts";
 import type { Message } from "./message.ts";
 import type { Part, ToolOutcome, ToolPart } from "./part.ts";
 
@@ -155,6 +155,15 @@ describe("renderMessage", () => {
         const shown = fenceData(normalizeText(output), tags);
         const all = renderMessage(message(call({ input: undefined, outcome: { ...done, output } })));
         expect(all).toBe(`\nAgent:\n[Tool: read]\n[Tool result]${shown.trim() === "" ? "" : `\n${shown}`}`);
+        for (const part of [
+          said(output),
+          said(output, { own: true }),
+          call({ outcome: { ...done, output } }),
+        ])
+          for (const role of ["user", "assistant"]) {
+            const any = { ...message(part), role };
+            expect(leastChars(any)).toBeLessThanOrEqual(renderMessage(any).length);
+          }
       }),
       { numRuns: runs(20_000) },
     );
@@ -165,6 +174,16 @@ describe("renderMessage", () => {
     expect(filePlaceholder({ type: "file", mime: "image/png", filename: "a.png" })).toBe(
       "[File: image/png a.png]",
     );
+  });
+});
+
+describe("leastChars", () => {
+  it("counts what the texts of a message take, and nothing that is not shown", () => {
+    expect(leastChars(message(said("hello"), call({ outcome: { ...done, output: "\u001b[1mout" } })))).toBe(
+      8,
+    );
+    expect(leastChars(message(said("x", { ignored: true }), said(" \n"), call({ clearedAt: 1 })))).toBe(0);
+    expect(leastChars({ ...message(said("x")), metadata: { agentVisible: false } })).toBe(0);
   });
 });
 

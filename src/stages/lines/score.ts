@@ -244,8 +244,7 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
     }
     activity[row] = Math.min(MAX_ACTIVITY, active);
     namesWritten[row] = Math.min(1, written / MANY_WRITTEN);
-    if (names > 0)
-      newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * texts ** FILL_WEIGHTS.nameTexts;
+    if (names > 0) newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * textsFactor(texts);
     const line = lineOf[row] ?? 0;
     if (isKnownLine[line] === 1) isRepeated[row] = 1;
     isKnownLine[line] = 1;
@@ -257,6 +256,16 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
   }
   return { activity, newNames, namesWritten, isRepeated };
 }
+
+/** By the number of texts with a name, which is seldom large. */
+function textsFactor(texts: number): number {
+  return TEXTS_FACTORS[texts] ?? texts ** FILL_WEIGHTS.nameTexts;
+}
+
+const TEXTS_FACTORS: Float64Array = Float64Array.from(
+  { length: 64 },
+  (_, texts) => texts ** FILL_WEIGHTS.nameTexts,
+);
 
 /** Identifiers that were written this often lately count fully. */
 const MANY_WRITTEN = 2;
