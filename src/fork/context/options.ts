@@ -39,7 +39,7 @@ export interface ForkOptions {
   readonly ownTools?: readonly string[];
   /** Cleared outputs stay cleared, or come back from the store. @default placeholder */
   readonly pruned?: "placeholder" | "restore";
-  /** What the child is asked to do. In the default profile it decides what stays of a context that is too long: files that it names come first, then lines with its identifiers. @default unset */
+  /** What the child is asked to do. In the default profile it decides what stays of a context that is too long: files that it names come first, in their newest state, and lines with its words count more. @default unset */
   readonly directive?: string;
   /** Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay. @default unset */
   readonly redact?: Stage;

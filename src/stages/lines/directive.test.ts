@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { agent, call, talk, user } from "../../../test/rig/fill-talk.ts";
 import { forkContext } from "../../fork/fork.ts";
-import type { Transcript } from "../../transcript/message.ts";
+import type { Message, Transcript } from "../../transcript/message.ts";
 import { createNameMatcher } from "./directive.ts";
 
 const FILES = Array.from({ length: 30 }, (_, file) => `src/part${file}/module${file}.ts`);
@@ -30,6 +30,9 @@ const linesOf = (text: string, path: string): number =>
     .filter((line) => text.includes(line)).length;
 
 describe("what a child gets for its directive", () => {
+  const newer = reads()
+    .slice(20)
+    .map(({ id: _, ...turn }) => turn);
   const asked = FILES[4] ?? "";
   const other = FILES[5] ?? "";
 
@@ -55,6 +58,42 @@ describe("what a child gets for its directive", () => {
     const directive = `What is ${asked.replace(/\W/g, "")}417?`;
     const line = content(asked).split("\n")[417] ?? "";
     expect(forkContext(reads(), { directive }).text).toContain(line);
+  });
+
+  it("is the newest state of the file: what was read of it before it was changed does not come first", () => {
+    const filePath = `/project/${asked}`;
+    const written = content("src/new.ts").split("\n").slice(0, 300).join("\n");
+    const edit = call("edit", { filePath, oldString: "x", newString: written }, "done");
+    const lines = (...later: readonly Omit<Message, "id">[]): readonly number[] => {
+      const transcript = talk(
+        user("Look."),
+        agent(call("read", { filePath }, content(asked))),
+        ...later,
+        ...newer,
+      );
+      const { text } = forkContext(transcript, { directive: `Go on with ${asked}.`, budgetChars: 80_000 });
+      return [linesOf(text, "src/new.ts"), linesOf(text, asked)];
+    };
+    expect(lines()).toEqual([0, 900]);
+    const [ofEdit, ofRead = 0] = lines(agent(edit));
+    expect(ofEdit).toBe(300);
+    expect(ofRead).toBeLessThan(450);
+  });
+
+  it("counts its words: a function that it names stays with its body, in however old a file", () => {
+    const body = ["function foldWing() {", "  const alpha = beta;", "  return alpha;", "}"];
+    const lines = [...content("src/old.ts").split("\n"), ...body].join("\n");
+    const transcript = talk(
+      user("Look."),
+      agent(call("read", { filePath: "/project/src/old.ts" }, lines)),
+      ...reads()
+        .slice(1)
+        .map(({ id: _, ...turn }) => turn),
+    );
+    const text = (directive: string): string =>
+      forkContext(transcript, { directive, budgetChars: 50_000 }).text;
+    expect(text("Why does foldWing not return beta?")).toContain(body.slice(0, 3).join("\n"));
+    expect(text("Why is it so?")).not.toContain("foldWing");
   });
 
   it("is the same as without one where everything fits, and in the documented profile", () => {

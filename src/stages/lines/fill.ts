@@ -24,7 +24,7 @@ interface FillBudgetOptions extends FitOptions {
   readonly neverCutTools?: readonly string[];
   /** `by-age` (the default): results keep what `floorsFor` says where the budget is large enough for that. */
   readonly floors?: "by-age" | "none";
-  /** What the reader is asked to do: files that it names come first, then lines with its identifiers. */
+  /** What the reader is asked to do: files that it names come first, and its words count as written just now. */
   readonly directive?: string;
 }
 
@@ -42,7 +42,7 @@ export function fillTranscript(transcript: Transcript, options: FillBudgetOption
   };
   if (fitsBudget(transcript, options)) return { transcript, edits: [] };
   const fill = readRows(transcript);
-  const scores = scoreRows(fill, internWords(fill));
+  const scores = scoreRows(fill, internWords(fill, directive));
   let roomChars = maxChars - frameChars(fill.messages.length);
   for (let attempt = 1; ; attempt++) {
     const edits = fillEdits(fill, selectRows(fill, scores, { ...select, maxChars: roomChars }));

@@ -109,6 +109,37 @@ describe("scoreRows", () => {
   });
 
   it.each([
+    { name: "a compiler", tool: "bash", printed: "src/engine.go:12:4: undefined: kilo", counts: true },
+    { name: "a compiler with brackets", tool: "bash", printed: "engine.go(12,4): error", counts: true },
+    { name: "a search", tool: "grep", printed: "src/engine.go:12: papa", counts: true },
+    {
+      name: "a search far behind",
+      tool: "grep",
+      printed: `${"x ".repeat(10_000)}engine.go:12`,
+      counts: false,
+    },
+    { name: "a file that was read", tool: "read", printed: "see engine.go:12", counts: false },
+  ])("counts a line that $name names: $counts", ({ tool, printed, counts }) => {
+    const read = (text: string): Transcript =>
+      talk(
+        agent(call("read", { path: "/home/me/src/engine.go" }, `12→${LINE}`)),
+        agent(call(tool, { path: "b" }, text)),
+      );
+    const plain = printed.replace(/\d+/g, "");
+    expect(gain(LINE, read(printed), read(plain))).toBeCloseTo(counts ? lineReference : 0, 1);
+  });
+
+  it("a range that names half a file counts where it begins, and a line without a number never", () => {
+    const read = (line: string, said: string): Transcript =>
+      talk(user(said), agent(call("read", { path: "engine.go" }, `${line}${LINE}`)));
+    const gained = (line: string): number =>
+      gain(LINE, read(line, "engine.go:1-9000"), read(line, "engine.go:-"));
+    expect(gained("200→")).toBeCloseTo(lineReference, 10);
+    expect(gained("300→")).toBeCloseTo(0, 10);
+    expect(gained("")).toBeCloseTo(0, 10);
+  });
+
+  it.each([
     { role: "the agent", say: agent, results: 30, kept: Math.exp(-1) },
     { role: "a user", say: user, results: 30, kept: 1 },
   ])("counts what $role wrote before many results: $kept", ({ say, results, kept }) => {

@@ -99,7 +99,7 @@ interface FileUse {
   readonly touches: ReadonlyMap<string, number>;
   /** Per part: 1 when its file was changed after it. */
   readonly isUsed: Uint8Array;
-  /** True for rows whose line number agent or user name; undefined where no line of the file is named. */
+  /** True for rows whose line number is named somewhere; undefined where no line of the file is. */
   readonly namedLines: (segment: FillSegment) => ((row: number) => boolean) | undefined;
 }
 
@@ -117,15 +117,20 @@ function readFileUse(fill: FillRows): FileUse {
   }
   const references = readLineReferences(fill);
   const namedLines: FileUse["namedLines"] = ({ source, partNumber, text }) => {
-    const ranges = source === "read" && references.get(parts[partNumber]?.path?.split(/[/\\]/).at(-1) ?? "");
-    if (!ranges) return undefined;
+    const lines = source === "read" && references.get(parts[partNumber]?.path?.split(/[/\\]/).at(-1) ?? "");
+    if (!lines) return undefined;
     return (row) => {
-      const line = Number.parseInt(text.slice(rows.start[row], rows.bodyStart[row]), 10);
-      return ranges.some(([first, last]) => line >= first && line <= last);
+      let line = 0;
+      // Between the number and the line stands a sign.
+      const end = (rows.bodyStart[row] ?? 0) - 1;
+      for (let at = rows.start[row] ?? 0; at < end; at++) line = line * 10 + text.charCodeAt(at) - DIGIT_ZERO;
+      return lines.has(line);
     };
   };
   return { touches, isUsed, namedLines };
 }
+
+const DIGIT_ZERO = 48;
 
 /**
  * Weights fitted on recorded sessions: the logarithm of a row's value is a sum of these. How they were found, and
@@ -160,7 +165,7 @@ export const FILL_WEIGHTS = {
   fileTouches: 0.4,
   /** For a read of a file that was changed later: it served its purpose. */
   usedRead: -2,
-  /** For a line that agent or user name by its number. */
+  /** For a line that is named by its number. */
   lineReference: 3,
   /** Per logarithm of its length. */
   lineChars: -0.5,
@@ -204,7 +209,7 @@ interface RowFacts {
   readonly activity: Float64Array;
   /** The value of the row's new identifiers, as a multiple of the row's own value. */
   readonly newNames: Float64Array;
-  /** From 0 to 1: how much the row's identifiers were written lately. */
+  /** From 0 to 1: how much the row's identifiers were written lately; more where a directive asks about one. */
   readonly namesWritten: Float64Array;
   /** 1 where a newer row has the same line. */
   readonly isRepeated: Uint8Array;
@@ -243,7 +248,7 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
       isKnownWord[word] = 1;
     }
     activity[row] = Math.min(MAX_ACTIVITY, active);
-    namesWritten[row] = Math.min(1, written / MANY_WRITTEN);
+    namesWritten[row] = written < ASKED ? Math.min(1, written / MANY_WRITTEN) : ASKED_NAMES;
     if (names > 0) newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * textsFactor(texts);
     const line = lineOf[row] ?? 0;
     if (isKnownLine[line] === 1) isRepeated[row] = 1;
@@ -269,6 +274,11 @@ const TEXTS_FACTORS: Float64Array = Float64Array.from(
 
 /** Identifiers that were written this often lately count fully. */
 const MANY_WRITTEN = 2;
+/** Stands for an identifier that a directive asks about, which counts more than age and the newest results together. */
+const ASKED = 1e6;
+const ASKED_NAMES = 3.2;
+/** The rows that may have it. */
+const FEW_USES = 4;
 const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
 
 /** By the number of new identifiers. */
@@ -341,7 +351,7 @@ const MAX_ACTIVITY = 4;
 
 /** Counts words, recent ones with more weight. */
 export function countWords({ segments, parts }: FillRows, numbered: InternedWords): WordUse {
-  const { words, firstWord, wordCount } = numbered;
+  const { words, firstWord, wordCount, directed } = numbered;
   const written = new Float64Array(wordCount);
   const texts = new Int32Array(wordCount);
   const uses = new Int32Array(wordCount);
@@ -363,6 +373,9 @@ export function countWords({ segments, parts }: FillRows, numbered: InternedWord
       texts[word] = (texts[word] ?? 0) + 1;
     }
   }
+  // The directive was written just now; a word of it that hardly any row has says which rows it is about.
+  for (const word of new Set(directed))
+    written[word] = (written[word] ?? 0) + ((uses[word] ?? 0) <= FEW_USES ? ASKED : 1);
   const activity = new Float64Array(wordCount);
   for (let word = 0; word < wordCount; word++)
     activity[word] = Math.min(MAX_ACTIVITY, written[word] ?? 0) / Math.sqrt(uses[word] ?? 1);

@@ -192,7 +192,7 @@ export function requireRows(fill: FillRows, scores: RowScores, options: SelectOp
   const worth = scores.density.slice();
   const wordsChars = requireWords(fill, worth, { ...tail, ...options });
   const { floors, maxChars, directive } = options;
-  const directedRoom = { roomChars: FILL_SHARES.directed * maxChars, firstWholePart: tail.firstWholePart };
+  const directedRoom = { ...tail, roomChars: FILL_SHARES.directed * maxChars, isRepeated: scores.isRepeated };
   const directedChars =
     directive === undefined ? 0 : requireDirected(fill, worth, { directive, ...directedRoom });
   const roomChars = FILL_SHARES.recent * maxChars - tail.tailChars - wordsChars - directedChars;

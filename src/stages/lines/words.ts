@@ -8,6 +8,8 @@ export interface InternedWords {
   /** Per word: 1 for what a model cannot guess, such as `fooBar`, `foo_bar`, `a1b2c3d4`, `some/path`. */
   readonly isIdentifier: Uint8Array;
   readonly wordCount: number;
+  /** The words of the directive. */
+  readonly directed: Int32Array;
   /** Per row: a number that rows with the same line share, without line numbers and indentation. */
   readonly lineOf: Int32Array;
   readonly lineCount: number;
@@ -17,8 +19,8 @@ export interface InternedWords {
   readonly isComment: Uint8Array;
 }
 
-/** Reads every character of every row once. */
-export function internWords({ segments, rows }: FillRows): InternedWords {
+/** Reads every character of every row once, and of the directive. */
+export function internWords({ segments, rows }: FillRows, directive = ""): InternedWords {
   const lines = createInternTable();
   const list: WordList = {
     table: createInternTable(),
@@ -48,9 +50,11 @@ export function internWords({ segments, rows }: FillRows): InternedWords {
     }
   }
   firstWord[rows.count] = list.used;
+  readLine(directive, { from: 0, to: directive.length, list });
+  const directed = list.words.subarray(firstWord[rows.count], list.used);
   const { table, words, isIdentifier } = list;
   const counts = { wordCount: table.size, lineCount: lines.size };
-  return { words, firstWord, isIdentifier, lineOf, indent, isComment, ...counts };
+  return { words, firstWord, isIdentifier, directed, lineOf, indent, isComment, ...counts };
 }
 
 const MIN_WORD_CHARS = 3;
