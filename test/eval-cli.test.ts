@@ -1,5 +1,15 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -70,6 +80,24 @@ describe("carryover eval", () => {
     expect(again.stdout).toBe(alone.stdout);
     expect(together.stderr).not.toContain("known from before");
     expect(again.stderr).toContain("4 known from before");
+  });
+
+  it("keeps its cache for the user alone, and 14 days", () => {
+    const ownCache = join(folder, "cache-of-age");
+    const files = [13, 15].map((days) => [days, join(ownCache, `${String(days).repeat(32)}.json`)] as const);
+    const run = () =>
+      carryover(sessions, "--json", "--cache", ownCache, "--measure", "tokens", "--jobs", "1");
+    run();
+    const [name = ""] = readdirSync(ownCache);
+    expect(statSync(ownCache).mode & 0o777).toBe(0o700);
+    expect(statSync(join(ownCache, name)).mode & 0o777).toBe(0o600);
+    for (const [days, path] of files) {
+      writeFileSync(path, "{}");
+      const seconds = Date.now() / 1_000 - days * 86_400;
+      utimesSync(path, seconds, seconds);
+    }
+    run();
+    expect(files.filter(([, path]) => existsSync(path)).map(([days]) => days)).toEqual([13]);
   });
 
   it("keeps figures in the cache, nothing of what the sessions say", () => {

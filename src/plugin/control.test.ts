@@ -174,11 +174,17 @@ describe("an instance", () => {
   it("forgets requests that are old or that nobody can read", async () => {
     const { control, hooks } = start();
     const want = { type: "undo", sessionId: "ses_other" };
-    const old = { schema: "control/1", id: "old", askedAtMs: 0, want, state: { status: "asked" } };
-    await control.requests.put({ id: "old", value: old, expected: "missing" });
+    for (const [id, minutes] of [
+      ["old", 11],
+      ["young", 9],
+    ] as const) {
+      const askedAtMs = control.now() - minutes * 60_000;
+      const value = { schema: "control/1", id, askedAtMs, want, state: { status: "asked" } };
+      await control.requests.put({ id, value, expected: "missing" });
+    }
     await control.requests.put({ id: "odd", value: { schema: "control/9" }, expected: "missing" });
     await send(hooks);
-    expect(await control.requests.list()).toMatchObject({ records: [] });
+    expect(await control.requests.list()).toMatchObject({ records: [{ id: "young" }] });
   });
 
   it("looks rarely while nothing happens, and often while it works or a fork runs", async () => {

@@ -19,7 +19,6 @@ import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();
 const ELSEWHERE: ProcessIdentity = { host: "another-machine/pid:[1]", pid: 7, start: "boot/7" };
-const DAY_MS = 86_400_000;
 
 let home: string;
 let stdout: string;
@@ -209,12 +208,19 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     expect(await count("records")).toBe(1);
   });
 
-  it("takes what a program has left that has given no sign of life for a while", async () => {
-    await fill("ses_left");
-    await lease("i9", { process: ELSEWHERE, logs: ["ses_left"], agoMs: DAY_MS });
-    expect(await purge("--all", "--yes")).toBe(0);
-    expect([await count("journals"), await count("records")]).toEqual([0, 0]);
-  });
+  it.each([
+    { minutes: 2, left: 1 },
+    { minutes: 4, left: 0 },
+  ])(
+    "of a program whose sign of life is $minutes minutes old, $left log is left",
+    async ({ minutes, left }) => {
+      await fill("ses_left");
+      await lease("i9", { process: ELSEWHERE, logs: ["ses_left"], agoMs: minutes * 60_000 });
+      expect(await purge("--all", "--yes")).toBe(0);
+      expect(await count("journals")).toBe(left);
+      if (left === 0) expect(await count("records")).toBe(0);
+    },
+  );
 
   it("keeps an output that was just used while somebody works, and says so", async () => {
     await fill("ses_a");

@@ -198,8 +198,8 @@ function createEvalCache(folder: string) {
     },
     async put(key: string, measure: SessionMeasure): Promise<void> {
       try {
-        await mkdir(folder, { recursive: true });
-        await writeFileAtomic(join(folder, `${key}.json`), JSON.stringify(measure));
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await writeFileAtomic(join(folder, `${key}.json`), JSON.stringify(measure), { mode: 0o600 });
       } catch {
         // Measured again next time.
       }

@@ -1,10 +1,19 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { removeFolder } from "../../../test/rig/remove-folder.ts";
+import { createLogFile } from "../host-files.ts";
 
 const root = mkdtempSync(join(tmpdir(), "carryover-hook-"));
 const src = resolve(import.meta.dirname, "../..");
@@ -181,4 +190,17 @@ describe("a hook as a program", () => {
     await new Promise((ended) => child.once("exit", ended));
     expect(logged()).toEqual([expect.stringMatching(/took too long/)]);
   });
+});
+
+it("the log of the plugin takes 2 MB at the most, of the user alone", async () => {
+  const file = join(home, "log", "plugin.log");
+  const log = createLogFile(file);
+  const line = "x".repeat(100_000);
+  for (let count = 0; count < 30; count++) log("info", line);
+  log("info", "the last");
+  await expect.poll(() => (existsSync(file) ? readFileSync(file, "utf8") : "")).toContain("the last");
+  const files = [file, `${file}.old`];
+  expect(files.reduce((sum, each) => sum + statSync(each).size, 0)).toBeLessThan(2_000_000 + 2 * 101_000);
+  expect(files.map((each) => statSync(each).mode & 0o777)).toEqual([0o600, 0o600]);
+  expect(statSync(join(home, "log")).mode & 0o777).toBe(0o700);
 });

@@ -119,22 +119,25 @@ describe("a child that another agent speaks to", () => {
     ]);
   });
 
-  it("is not made, nor spoken to, where the host does not say what is allowed", async () => {
-    const { calls, sent } = createCalls({ "/agent": { status: "failed", code: 500, reason: "broken" } });
-    const sessions = createChildSessions(calls);
-    const made = await sessions.createChild({
-      rootSessionId: "root",
-      parentSessionId: "parent",
-      caller: "build",
-      agent: "build",
-      model: { providerId: "p", modelId: "m" },
-      title: "",
-      note: {},
-    });
-    expect(made).toMatchObject({ status: "failed" });
-    expect(await sessions.limitChild({ ...child, caller: "plan" })).toMatchObject({ status: "failed" });
-    expect(sent).toEqual([]);
-  });
+  it.each(["/session/parent", "/agent", "/config"])(
+    "is not made, nor spoken to, where the host does not answer %s",
+    async (path) => {
+      const { calls, sent } = createCalls({ [path]: { status: "failed", code: 500, reason: "broken" } });
+      const sessions = createChildSessions(calls);
+      const made = await sessions.createChild({
+        rootSessionId: "root",
+        parentSessionId: "parent",
+        caller: "build",
+        agent: "build",
+        model: { providerId: "p", modelId: "m" },
+        title: "",
+        note: {},
+      });
+      expect(made).toMatchObject({ status: "failed" });
+      expect(await sessions.limitChild({ ...child, caller: "plan" })).toMatchObject({ status: "failed" });
+      expect(sent).toEqual([]);
+    },
+  );
 });
 
 describe("asking OpenCode for a sub-agent", () => {
@@ -168,6 +171,27 @@ describe("asking OpenCode for a sub-agent", () => {
     });
     expect(questions).toEqual(asked);
     expect(answer.status).toBe(asked.length === 0 ? "refused" : "allowed");
+  });
+
+  it.each(["/session/parent", "/config", "/agent"])("is refused where %s is not answered", async (path) => {
+    const { calls } = createCalls({
+      "/session/parent": ok({ id: "parent" }),
+      "/config": ok({}),
+      [path]: { status: "failed", code: 500, reason: "broken" },
+    });
+    let questions = 0;
+    const ask = async (): Promise<void> => {
+      questions++;
+    };
+    const answer = await askToStart(calls, { agent: "coder", title: "Look", context: context(ask) });
+    expect(answer).toEqual({ status: "refused", reason: "the host did not say what is allowed" });
+    expect(questions).toBe(0);
+  });
+
+  it("is refused where OpenCode cannot be asked", async () => {
+    const { calls } = createCalls({ "/session/parent": ok({ id: "parent" }), "/config": ok({}) });
+    const answer = await askToStart(calls, { agent: "coder", title: "Look", context: context(undefined) });
+    expect(answer.status).toBe("refused");
   });
 
   it.each([

@@ -146,6 +146,21 @@ describe("a fork", () => {
     expect(host.taken).toEqual([]);
   });
 
+  it.each([
+    { subagent: "deny", fork: "allow", starts: true },
+    { subagent: "allow", fork: "deny", starts: false },
+  ])("obeys rules about fork alone where there are any: %o", async ({ subagent, fork, starts }) => {
+    const rules = [
+      { action: "*", resource: "*", effect: "allow" },
+      { action: "subagent", resource: "*", effect: subagent },
+      { action: "fork", resource: "*", effect: fork },
+    ];
+    const host = await load({ rules });
+    await speak(host);
+    const { content } = (await host.tools.get("fork")?.execute({ prompt: "Look." }, host.call)) ?? {};
+    expect(String(content).includes("A rule of the user denies it (permission fork).")).toBe(!starts);
+  });
+
   it("of another agent may do no more than who asked for it", async () => {
     const rules = [
       { action: "*", resource: "*", effect: "allow" },

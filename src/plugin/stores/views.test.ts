@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -32,6 +41,21 @@ describe("the store of views", () => {
     expect(readdirSync(join(root, blob.slice(0, 2)))).toEqual([blob]);
     expect(JSON.parse(gunzipSync(readFileSync(fileOf(blob))).toString())).toEqual(view);
     expect(statSync(fileOf(blob)).mode & 0o777).toBe(0o600);
+  });
+
+  it("keeps a view for 14 days after its last use", async () => {
+    const blob = await put();
+    for (const [days, isKept] of [
+      [13, true],
+      [15, false],
+    ] as const) {
+      const seconds = Date.now() / 1_000 - days * 86_400;
+      utimesSync(fileOf(blob), seconds, seconds);
+      // A store cleans when it is first written to.
+      rmSync(join(root, ".cleaned"), { force: true });
+      await createViewStore({ root }).put({ messages: [...view, ...view] });
+      await expect.poll(() => existsSync(fileOf(blob))).toBe(isKept);
+    }
   });
 
   it("gives a view also where its last use cannot be noted", async () => {
