@@ -218,7 +218,7 @@ describe("cleanSpills", () => {
     expect(await clean({ fs })).toMatchObject({ removedFiles: 1, keptFiles: 2 });
   });
 
-  it("keeps 10,000 files by default, and removes the least recently used first", { timeout: 60_000 }, async () => {
+  it("keeps 10,000 files by default, the most recently used", { timeout: 60_000 }, async () => {
     for (let index = 0; index < 10_100; index += 1) {
       const text = `${index}`;
       const sha256 = createHash("sha256").update(text).digest("hex");
