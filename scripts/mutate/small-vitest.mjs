@@ -31,17 +31,24 @@ export function createSmallVitest() {
 }
 
 function withTables(declare) {
-  return Object.assign((title, body) => declare(title, body), {
-    each: (rows) => (title, body) => {
-      const areLists = rows.every(Array.isArray);
-      for (const [index, row] of rows.entries()) {
-        const values = areLists ? row : [row];
-        declare(`${title} ${index}`, () => body(...values));
-      }
-    },
-    skipIf: (isSkipped) => (title, body) => {
-      if (!isSkipped) declare(title, body);
-    },
+  // Between title and body may stand options, behind them a time limit: neither matters here.
+  const bodyOf = (given) => given.find((each) => typeof each === "function");
+  return Object.assign((title, ...given) => declare(title, bodyOf(given)), {
+    each:
+      (rows) =>
+      (title, ...given) => {
+        const body = bodyOf(given);
+        const areLists = rows.every(Array.isArray);
+        for (const [index, row] of rows.entries()) {
+          const values = areLists ? row : [row];
+          declare(`${title} ${index}`, () => body(...values));
+        }
+      },
+    skipIf:
+      (isSkipped) =>
+      (title, ...given) => {
+        if (!isSkipped) declare(title, bodyOf(given));
+      },
   });
 }
 

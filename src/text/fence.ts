@@ -54,7 +54,7 @@ const OTHER_COLON = /[\ufe13\ufe55\uff1a\ua789\u02d0\u02f8\u0589\u05c3\u16ec\u20
 const ANY_COLON = new RegExp(`:|${OTHER_COLON.source}`, "g");
 const OTHER_LINE_BREAK = /[\r\v\f\x85\u2028\u2029]/;
 const BLANK_TO_LINE_END =
-  /[\t\p{Zs}\p{Default_Ignorable_Code_Point}\p{Cf}]*(?:[\n\r\v\f\x85\u2028\u2029]|$)/uy;
+  /[\t\p{Zs}\p{Default_Ignorable_Code_Point}\p{Cf}]*(?:[\n\r\x0b\f\x85\u2028\u2029]|$)/uy;
 
 function findColon(text: string, from: number): number {
   return text.indexOf(":", from);
@@ -133,7 +133,7 @@ const LABEL =
 /** The first two letters of each. */
 const LABEL_BEGINS = "us pr as ag sy su de hu ot le re er to".split(" ");
 const MAX_LABEL_CHARS = 80;
-const BLANK = /^[^\S\n\r\v\f\x85\u2028\u2029]|^[\p{Default_Ignorable_Code_Point}\p{Cf}]/u;
+const BLANK = /^[^\S\n\r\x0b\f\x85\u2028\u2029]|^[\p{Default_Ignorable_Code_Point}\p{Cf}]/u;
 
 const ANGLE_BRACKET = /[<\ufe64\uff1c]/g;
 
