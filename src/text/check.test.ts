@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
 import {
+  abortSignal,
+  aMeasure,
+  aNumber,
   anything,
   ConfigurationError,
   callback,
   check,
   either,
   flag,
+  limitFrom,
   listOf,
   methods,
   NO_OPTIONS,
@@ -205,5 +209,83 @@ describe("a check of options for functions in loops", () => {
       },
     });
     expect(problemsOf(odd)).toHaveLength(1);
+  });
+});
+
+describe("rules of numbers and signals", () => {
+  const allows = (rule: Rule, value: unknown): boolean => rule.find(value, []).length === 0;
+
+  it.each([
+    ["aNumber", aNumber, [0, -1, Number.NaN, Number.POSITIVE_INFINITY], ["1", null, {}, []]],
+    ["aMeasure", aMeasure, [0, 1, Number.NaN, Number.POSITIVE_INFINITY], [-1, "1", null, {}]],
+    ["limitFrom", limitFrom(2), [2, 3.5, Number.POSITIVE_INFINITY], [1.9, "3", null, [3]]],
+    ["wholeFrom", wholeFrom(2), [2, 3], [1, 2.5, "2", null]],
+    ["oneOf", oneOf("on", "off"), ["on", "off"], ["", "onoff", ["on"], null]],
+    ["abortSignal", abortSignal, [AbortSignal.abort(), { aborted: false }], [{}, null, "aborted", 5]],
+  ])("%s", (_, rule, good, bad) => {
+    for (const value of good) expect(allows(rule, value)).toBe(true);
+    for (const value of bad) expect(allows(rule, value)).toBe(false);
+  });
+
+  it("say what to give", () => {
+    expect(limitFrom(2).expects).toBe("a number of 2 or more");
+    expect(oneOf("on", "off").expects).toBe('"on" or "off"');
+    expect(listOf(text).expects).toBe("a list, each item a text");
+    expect(texts({ names: listOf(text) }, { names: 5 })).toEqual([
+      "names is 5; give a list, each item a text",
+    ]);
+  });
+});
+
+describe("optionsCheck, called in a loop", () => {
+  const look = optionsCheck({ must: required(text), may: wholeFrom(1) }, ["here"]);
+  const problemsOf = (options: unknown): string => {
+    try {
+      look(options);
+      return "";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  it.each([
+    [{ must: "a" }, /^$/],
+    [{ must: "a", may: undefined }, /^$/],
+    [{ must: "a", may: 2 }, /^$/],
+    [{ must: "a", may: 0 }, /here\.may is 0/],
+    [{ must: undefined }, /here\.must is missing/],
+    [{}, /here\.must is missing/],
+    [undefined, /here\.must is missing/],
+    [null, /here\.must is missing/],
+    [[], /give an object/],
+    ["must", /give an object/],
+    [{ must: "a", mya: 1 }, /here\.mya is not an option.*may/],
+    [{ must: "a", toString: 1 }, /here\.toString is not an option/],
+  ])("%j", (options, expected) => {
+    expect(problemsOf(options)).toMatch(expected);
+  });
+
+  it("looks at what a rule asks only once where nothing is wrong", () => {
+    let asked = 0;
+    const counting = optionsCheck({
+      value: rule("anything", () => {
+        asked += 1;
+        return true;
+      }),
+    });
+    counting({ value: 1 });
+    counting(NO_OPTIONS);
+    counting(undefined);
+    expect(asked).toBe(1);
+  });
+
+  it("says that a value cannot be read where its getter throws", () => {
+    const trap = Object.defineProperty({ must: "a" }, "may", {
+      enumerable: true,
+      get() {
+        throw new Error("no");
+      },
+    });
+    expect(problemsOf(trap)).toMatch(/here cannot be read; give a plain object/);
   });
 });

@@ -39,4 +39,44 @@ describe("a text as a difference from another", () => {
       expect(decodeDelta(delta, "abcdef")).toBeUndefined();
     },
   );
+
+  it.each([
+    { name: "a text that is the base", text: "abcdefghijklmnop", base: "abcdefghijklmnop", delta: [0, 16] },
+    {
+      name: "its end behind other text",
+      text: "?cdefghijklmnop",
+      base: "abcdefghijklmnop",
+      delta: ["?", 2, 14],
+    },
+    {
+      name: "pieces that follow each other",
+      text: "abcdefghijklmnopABCDEFGHIJKLMNOP",
+      base: "abcdefghijklmnop----ABCDEFGHIJKLMNOP",
+      delta: [0, 16, 20, 16],
+    },
+    {
+      name: "what was written before",
+      text: "abcdefghijklmnop?cdefghijklmnop",
+      base: "",
+      delta: ["abcdefghijklmnop?", 2, 14],
+    },
+    { name: "a piece of 14", text: "abcdefghijklmn?", base: "abcdefghijklmn!", delta: [0, 14, "?"] },
+    { name: "none of 13", text: "abcdefghijklm?", base: "abcdefghijklm!", delta: ["abcdefghijklm?"] },
+    {
+      name: "no half of a character before a piece",
+      text: "\u{1fb88}abcdefghijklmnopqr",
+      base: "\u{1f388}abcdefghijklmnopqr",
+      delta: ["\u{1fb88}", 2, 18],
+    },
+    {
+      name: "no half of a character behind a piece",
+      text: "abcdefghijklmnopqr\u{1f389}",
+      base: "abcdefghijklmnopqr\u{1f388}",
+      delta: [0, 18, "\u{1f389}"],
+    },
+    { name: "an empty text", text: "", base: "abcdefghijklmnop", delta: [] },
+  ])("takes $name", ({ text, base, delta }) => {
+    expect(encodeDelta(text, base)).toEqual(delta);
+    expect(decodeDelta(delta, base)).toBe(text);
+  });
 });

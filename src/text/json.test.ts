@@ -6,12 +6,17 @@ import {
   asObject,
   asString,
   asTrue,
+  codeOf,
+  createLruMap,
   deepEqual,
+  errorWithCode,
+  failureOf,
   groupBy,
   jsonOrText,
   mapStrings,
   omitUndefined,
   textOrJson,
+  toJson,
 } from "./json.ts";
 
 const shout = (text: string) => text.toUpperCase();
@@ -154,5 +159,65 @@ describe("deepEqual", () => {
     const nested = (depth: number): unknown => (depth === 0 ? "x" : { a: nested(depth - 1) });
     expect(deepEqual(nested(64), nested(64))).toBe(true);
     expect(deepEqual(nested(65), nested(65))).toBe(false);
+  });
+});
+
+describe("a failed system call as a value", () => {
+  it.each([
+    [errorWithCode("ENOENT", "no such file"), "ENOENT", "no such file"],
+    [new Error("broken"), "UNKNOWN", "broken"],
+    [Object.assign(new Error("odd"), { code: 5 }), "UNKNOWN", "odd"],
+    [{ code: "EIO" }, "EIO", "not an error object"],
+    ["thrown text", "UNKNOWN", "not an error object"],
+    [null, "UNKNOWN", "not an error object"],
+    [undefined, "UNKNOWN", "not an error object"],
+  ])("%s", (error, code, reason) => {
+    expect(failureOf(error)).toEqual({ status: "failed", code, reason });
+    expect(codeOf(error)).toBe(code === "UNKNOWN" ? undefined : code);
+  });
+
+  it("is what a value without JSON gives", () => {
+    expect(toJson({ a: [1] })).toBe('{"a":[1]}');
+    expect(toJson(null)).toBe("null");
+    const refused = (value: unknown, reason: unknown) =>
+      expect(toJson(value)).toEqual({ status: "failed", code: "NOT_JSON", reason });
+    refused(undefined, "JSON has no text for undefined");
+    refused(() => 1, "JSON has no text for function");
+    refused(1n, expect.stringMatching(/BigInt/));
+    const thrower = {
+      toJSON() {
+        throw "nothing to read";
+      },
+    };
+    refused(thrower, "the value refused");
+  });
+});
+
+describe("deepEqual, of values of unlike kinds", () => {
+  it.each([
+    [{ a: 1 }, { a: 1, b: undefined }, false],
+    [{ a: 1, b: 2 }, { a: 1, b: 3 }, false],
+    [{ a: undefined }, { b: undefined }, false],
+    [{}, "", false],
+    ["", {}, false],
+    [[], {}, false],
+    [null, {}, false],
+    [Number.NaN, Number.NaN, true],
+  ])("%j and %j: %s", (one, other, expected) => {
+    expect(deepEqual(one, other)).toBe(expected);
+  });
+});
+
+describe("createLruMap", () => {
+  it("names its keys, the one that was not used for longest first", () => {
+    const map = createLruMap<string, number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    map.get("a");
+    expect(map.keys()).toEqual(["b", "a"]);
+    map.get("none");
+    expect(map.keys()).toEqual(["b", "a"]);
+    map.set("c", 3);
+    expect(map.keys()).toEqual(["a", "c"]);
   });
 });
