@@ -120,7 +120,14 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
         summaryAt: before.summaryAt,
       });
       const fold = createFold(start, addMeasured);
-      measure = (messages) => fold(messages.slice(first));
+      let read: Transcript | undefined;
+      let state = start();
+      // Asked several times a turn about the same window.
+      measure = (messages) => {
+        if (messages !== read) state = fold(messages.slice(first));
+        read = messages;
+        return state;
+      };
     }
     return measure(marked);
   }

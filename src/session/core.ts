@@ -90,7 +90,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   const spending = createSpending(given, options, (used) => log.emit({ type: "summary_usage", ...used }));
   const { ports } = spending;
   const history = createHistory();
-  const readWindow = createWindowReader();
+  const readWindow = createWindowReader(history.sameSince);
   const window = (): ContextWindow => readWindow(history.transcript());
   const meter = createContextMeter(window, options);
   const log = createSessionLog({

@@ -42,18 +42,21 @@ export function planMechanicalEdits(
     const gentle = choose(superseded);
     if (isEnough(gentle)) return { type: "supersede", ...gentle };
   }
+  const windowTokens = tokensOf(window, request.estimate);
+  const leftWindow = applyEdits(window, superseded, { at: 0 });
   const left: Left = {
     transcript: applyEdits(transcript, superseded, { at: 0 }),
-    window: applyEdits(window, superseded, { at: 0 }),
+    window: leftWindow,
+    windowTokens: leftWindow === window ? windowTokens : tokensOf(leftWindow, request.estimate),
   };
   for (const old of waysToPrune(left, request)) {
     const oldEdits = old();
     const both = choose([...superseded, ...spare(oldEdits)]);
     const isDone = isEnough(both);
-    const windowTokens = tokensOf(window, request.estimate);
     const markTokens = tokensToMark(request.prune, windowTokens - (isDone ? both.savedTokens : 0));
     // Where edits just pay, little is lost by waiting for as much as a batch has to save; and the larger the window, the more a look costs.
-    const waitTokens = Math.max(leastTokens, LOOK_SHARE * windowTokens, markTokens, both.lackingTokens);
+    const share = isDone ? BATCH_SHARE : LOOK_SHARE;
+    const waitTokens = Math.max(leastTokens, share * windowTokens, markTokens, both.lackingTokens);
     onTooFew?.(!isDone && markTokens > 0 ? markTokens : waitTokens);
     if (isDone) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
   }
@@ -67,10 +70,13 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
 interface Left {
   readonly transcript: Transcript;
   readonly window: Transcript;
+  readonly windowTokens: number;
 }
 
 /** By this share a window has to grow before it is looked at again. */
 const LOOK_SHARE = 0.1;
+/** By this share of what it was before a batch it has to grow until the next. */
+const BATCH_SHARE = 0.4;
 
 /** How many tokens are missing until a window is as large as the upper mark. */
 function tokensToMark(known: ResolvedPrune, windowTokens: number): number {
@@ -157,11 +163,10 @@ function waysToPrune(left: Left, request: MechanicalRequest): readonly (() => re
 }
 
 function leaveLines(
-  { transcript, window }: Left,
+  { transcript, window, windowTokens }: Left,
   known: LeaveLines & { readonly protectTokens: number },
   request: MechanicalRequest,
 ): readonly Edit[] {
-  const windowTokens = tokensOf(window, request.estimate);
   if (request.neededTokens === undefined && windowTokens < known.highTokens) return [];
   const windowChars = window.reduce((sum, message) => sum + charsOf(message), 0);
   const charsPerToken = windowChars / Math.max(1, windowTokens);

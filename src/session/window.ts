@@ -40,17 +40,19 @@ export interface ContextWindow {
  * Reads the window of a transcript. Nothing is kept up to date piece by piece: the last window is remembered, each
  * message is repaired once, and a transcript that only grew is read on from where the last one ended.
  */
-export function createWindowReader(): (transcript: Transcript) => ContextWindow {
+export function createWindowReader(
+  sameSince: (before: Transcript) => number | undefined = () => undefined,
+): (transcript: Transcript) => ContextWindow {
   const repairAll = createRepairer();
   let last: Reading | undefined;
   return (transcript) => {
     if (transcript === last?.transcript) return last.window;
-    const change = last && changedEnd(last, transcript);
+    const change = last && changedEnd(last, transcript, sameSince(last.transcript));
     const { boundary, visible, carriesFinish, summaryIndex, nativeIndex, native } =
       last !== undefined && change !== undefined
         ? { ...last, visible: change.visible }
         : readBoundary(transcript);
-    const { shown, marked: repaired, edits } = repairAll(visible);
+    const { shown, marked: repaired, edits } = repairAll(visible, change?.kept);
     const marked = nativeIndex <= 0 ? repaired : withoutReplaced(repaired, visible.length - nativeIndex);
     const window: ContextWindow = {
       shown: shown.slice(),
@@ -101,8 +103,9 @@ interface Reading {
 function changedEnd(
   { settled, visible, carriesFinish, summaryIndex }: Reading,
   transcript: Transcript,
-): { readonly visible: Transcript; readonly extent: "end" | "edited" } | undefined {
-  const same = commonLength(settled, transcript);
+  known: number | undefined,
+): ChangedEnd | undefined {
+  const same = known === undefined ? commonLength(settled, transcript) : Math.min(known, settled.length);
   if (same <= summaryIndex) return undefined;
   const gone = settled.slice(same);
   const added = transcript.slice(same);
@@ -113,8 +116,16 @@ function changedEnd(
   const kept = visible.length - gone.filter(isVisibleToModel).length;
   return {
     visible: visible.slice(0, kept).concat(added.filter(isVisibleToModel)),
+    kept,
     extent: gone.length === 0 ? "end" : "edited",
   };
+}
+
+interface ChangedEnd {
+  readonly visible: Transcript;
+  /** So many of them are the same as before. */
+  readonly kept: number;
+  readonly extent: "end" | "edited";
 }
 
 function readBoundary(
@@ -213,13 +224,13 @@ interface Repairs {
 }
 
 /** Repairs the messages of a window; those before the first that differs from the last window are not read again. */
-function createRepairer(): (visible: Transcript) => Repairs {
+function createRepairer(): (visible: Transcript, known?: number) => Repairs {
   const state: Repairs = { shown: [], marked: [], edits: [], hasSpeaker: false };
   /** For each message read so far, what there was before it. */
   const marks: RepairMark[] = [];
   let read: Transcript = [];
-  return (visible) => {
-    const same = commonLength(read, visible);
+  return (visible, known) => {
+    const same = known ?? commonLength(read, visible);
     const mark = marks[same];
     if (mark !== undefined) {
       marks.length = same;

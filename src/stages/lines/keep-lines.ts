@@ -228,14 +228,15 @@ function nameHiddenCalls(
   const hidden = new Set(edits.flatMap((edit) => (edit.type === "hide-message" ? edit.messageId : [])));
   if (hidden.size === 0) return edits;
   const named = new Map<MessageId, readonly Edit[]>();
-  const places = new Map(transcript.map((message, index) => [message, index]));
+  let place = 0;
   for (const run of runsOf(window, ({ id }) => hidden.has(id))) {
     const [first] = run;
     if (first !== undefined && run.length === 1 && isStub(first)) {
       named.set(first.id, []);
       continue;
     }
-    const stub = stubOf(run, spanOf(run, transcript, places));
+    place = Math.max(0, transcript.indexOf(first as Message, place));
+    const stub = stubOf(run, spanOf(run, transcript, place));
     if (stub === undefined) continue;
     const whole = run.reduce((sum, message) => sum + charsOf(message), 0);
     // Where the handle would be no shorter, everything stays.
@@ -315,13 +316,13 @@ function inputChars({ part }: ToolCall): number {
   return part.tool.length + safeJson(part.input ?? null).length;
 }
 
-/** Some messages that are hidden, with those beside them that were hidden before. */
-function spanOf(run: Transcript, transcript: Transcript, places: ReadonlyMap<Message, number>): Transcript {
+/** Some messages that are hidden, with those beside them that were hidden before; the first is looked for from a place on. */
+function spanOf(run: Transcript, transcript: Transcript, from: number): Transcript {
   const isHidden = (message: Message | undefined): boolean =>
     message?.role === "assistant" && !isVisibleToModel(message);
-  let start = places.get(run[0] as Message) ?? -1;
-  let end = places.get(run.at(-1) as Message) ?? -1;
-  if (start === -1 || end < start) return run;
+  let start = transcript.indexOf(run[0] as Message, from);
+  let end = transcript.indexOf(run.at(-1) as Message, Math.max(0, start));
+  if (start === -1 || end === -1) return run;
   while (isHidden(transcript[start - 1])) start--;
   while (isHidden(transcript[end + 1])) end++;
   return transcript.slice(start, end + 1);
