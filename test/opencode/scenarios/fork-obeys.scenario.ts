@@ -97,6 +97,8 @@ function attempts(marker: string): Readonly<Record<string, ScriptedCall>> {
 /** Where the table is left to read. */
 const REPORTS = "reports/opencode";
 
+const OF_CALLER = ["write", "docs", "bash", "read", "outside"];
+
 const LEVELS = ["no", "asked", "yes"] as const;
 type Level = (typeof LEVELS)[number];
 
@@ -121,12 +123,19 @@ scenario(
       for (const [index, row] of queue) {
         const names = row.agents.split(" ");
         const played = await playRow(rig, { ...row, names, prefix: `r${index}` });
+        const own = new Map(played).get("own")?.fork;
         for (const [name, { task, fork, said }] of played) {
           const title = `${row.caller} → ${name}${row.session === undefined ? "" : ` [${row.session}]`}`;
           rows.push(
             `${title}\n  task: ${show(task)}\n  fork: ${show(fork)} ${fork.start === "no" ? said : ""}`,
           );
           if (task.fork !== "no") more.push(`${title}: the sub-agent of task forked`);
+          // A fork of the caller's own kind may do what the caller may, as far as these go.
+          const beyond =
+            own === undefined || own.start === "no"
+              ? []
+              : OF_CALLER.filter((what) => levelOf(fork, what) > levelOf(own, what));
+          if (beyond.length > 0) more.push(`${title}: ${beyond.join(", ")} more than its caller`);
           const over = Object.keys(fork).filter((what) => levelOf(fork, what) > levelOf(task, what));
           if (over.length > 0) more.push(`${title}: ${over.join(", ")}`);
           else if (Object.keys(fork).some((what) => levelOf(fork, what) < levelOf(task, what))) less++;
