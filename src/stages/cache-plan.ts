@@ -230,11 +230,12 @@ function measureWire(request: PlanEditsRequest): CachedWire {
     return { index, savedTokens, isCached, cachedTokensBehind };
   });
   const sorted = editedPlaces.sort((left, right) => right.index - left.index);
+  const totalTokens = tokensBefore.at(-1) ?? 0;
   return {
-    totalTokens: tokensBefore.at(-1) ?? 0,
+    totalTokens,
     cachedTokens,
     editedPlaces: sorted,
-    behindTokens: sorted[0]?.cachedTokensBehind ?? 0,
+    behindTokens: totalTokens - cachedTokens + (sorted[0]?.cachedTokensBehind ?? 0),
     placeOfEdit: (index) => places[index] ?? NOWHERE,
   };
 }
@@ -246,7 +247,7 @@ interface CachedWire {
   readonly cachedTokens: number;
   /** The places with an edit, last first. */
   readonly editedPlaces: readonly EditedPlace[];
-  /** What was in the last request from the newest of these places on. */
+  /** What is sent from the newest of these places on, the newest answer too. */
   readonly behindTokens: number;
   /** The index of the first message that an edit changes; Infinity when it changes none. */
   readonly placeOfEdit: (index: number) => number;
