@@ -15,14 +15,8 @@ import {
   withFamily,
 } from "../transcript/estimate-context.ts";
 import { calibrate, startCalibration } from "../transcript/estimate-message.ts";
-import {
-  commonLength,
-  type Message,
-  type MessageId,
-  type ModelRef,
-  type Transcript,
-} from "../transcript/message.ts";
-import { type ContextWindow, createFold, createWindowReader } from "./window.ts";
+import type { Message, MessageId, ModelRef, Transcript } from "../transcript/message.ts";
+import { type ContextWindow, createFold, createWindowReader, sameLength } from "./window.ts";
 
 /** Estimates how full the window is, and learns from the session's own usage. */
 export interface ContextMeter {
@@ -101,7 +95,8 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
   }
 
   function measured(): Measured {
-    const { marked, version: current } = readWindow();
+    const window = readWindow();
+    const { marked, version: current } = window;
     if (measure === undefined || version !== current) {
       // A new scale counts from here on only: until the next restart estimates can be compared.
       if (applied !== calibration) sums = undefined;
@@ -109,7 +104,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
       version = current;
       // Usage from before the epoch does not count, so that only sizes matter there.
       const first = Math.min(startIndex(), marked.length);
-      const before = sumsOf(marked, first);
+      const before = sumsOf(window, first);
       const tallied = { ...options(), epochStartIndex: startIndex() };
       const start = (): Measured => ({
         tally: createContextTally(tallied, before),
@@ -133,9 +128,9 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
   }
 
   /** The sums over the first messages of the window. */
-  function sumsOf(marked: Transcript, count: number): Sums {
+  function sumsOf(window: ContextWindow, count: number): Sums {
     sums ??= createRunningSums(withFamily(options()));
-    return sums(marked, count);
+    return sums(window, count);
   }
 
   /** For each of these messages the span from the usage before it to its own, oldest first. */
@@ -162,22 +157,22 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     overheadTokens: () => measured().overhead.estimate().tokens,
 
     estimateUncounted() {
-      const { marked } = readWindow();
-      return createContextTally(options(), sumsOf(marked, marked.length)).estimate();
+      const window = readWindow();
+      return createContextTally(options(), sumsOf(window, window.marked.length)).estimate();
     },
 
     outputChars() {
-      const { marked } = readWindow();
-      return sumsOf(marked, marked.length).outputChars;
+      const window = readWindow();
+      return sumsOf(window, window.marked.length).outputChars;
     },
 
     firstOutputIndex() {
-      const { marked } = readWindow();
+      const window = readWindow();
       let low = 0;
-      let high = marked.length;
+      let high = window.marked.length;
       while (low < high) {
         const middle = (low + high) >> 1;
-        if (sumsOf(marked, middle + 1).outputChars > 0) high = middle;
+        if (sumsOf(window, middle + 1).outputChars > 0) high = middle;
         else low = middle + 1;
       }
       return low;
@@ -231,7 +226,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
   };
 }
 
-type RunningSums = (marked: Transcript, count: number) => Sums;
+type RunningSums = (window: ContextWindow, count: number) => Sums;
 
 interface Sums extends TallyStart {
   /** When the newest summary was written. */
@@ -247,8 +242,9 @@ function createRunningSums(options: ContextEstimateOptions): RunningSums {
   let read: Transcript = [];
   const none = { summaryAt: Number.NEGATIVE_INFINITY, outputChars: 0, overheadTokens: 0 };
   const sums: Sums[] = [{ ...EMPTY_TALLY, ...none }];
-  return (marked, count) => {
-    if (marked !== read) sums.length = commonLength(read, marked) + 1;
+  return (window, count) => {
+    const { marked } = window;
+    if (marked !== read) sums.length = sameLength(read, window) + 1;
     for (const message of marked.slice(sums.length - 1)) {
       const before = sums.at(-1) as Sums;
       const at = message.summary === true ? message.createdAt : undefined;

@@ -32,6 +32,7 @@ import {
   isOfCompaction,
   isShadowBatch,
   nativeBlockOf,
+  sameLength,
 } from "./window.ts";
 
 /** The parts of a session, what it remembers, and the only ways in which it changes. */
@@ -273,10 +274,11 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     note: (entry) => void note(entry),
 
     countedResults() {
-      const { marked } = window();
+      const current = window();
+      const { marked } = current;
       if (results?.marked !== marked) {
         const held = new Set(kept.held(marked));
-        const counted = countResults(marked).filter(
+        const counted = countResults(marked, sameLength(results?.marked ?? [], current)).filter(
           ({ message, partIndex }) => !held.has(handleOf(message, partIndex)),
         );
         results = { marked, counted };

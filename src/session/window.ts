@@ -24,6 +24,8 @@ export interface ContextWindow {
   readonly shown: Transcript;
   /** The same messages with their hidden parts still in them: what is measured. */
   readonly marked: Transcript;
+  /** What was measured in the window before, and how many of its messages still stand at the beginning. */
+  readonly before: { readonly marked: Transcript; readonly same: number } | undefined;
   /** The same messages as they are in the transcript, before repairs. */
   readonly visible: Transcript;
   /** How many of `marked` were there when the newest compaction ended: their usage describes a context that is gone. */
@@ -52,12 +54,14 @@ export function createWindowReader(
       last !== undefined && change !== undefined
         ? { ...last, visible: change.visible }
         : readBoundary(transcript);
-    const { shown, marked: repaired, edits } = repairAll(visible, change?.kept);
+    const { shown, marked: repaired, edits, same } = repairAll(visible, change?.kept);
     const marked = nativeIndex <= 0 ? repaired : withoutReplaced(repaired, visible.length - nativeIndex);
     const window: ContextWindow = {
       shown: shown.slice(),
       marked: marked.slice(),
       visible,
+      before:
+        last && last.nativeIndex <= 0 && nativeIndex <= 0 ? { marked: last.window.marked, same } : undefined,
       edits: boundary.concat(edits),
       native,
       compactedCount:
@@ -212,6 +216,11 @@ export function createFold<Item, State>(
   };
 }
 
+/** How many messages of a window stand at its beginning as they did in one that was read before. */
+export function sameLength(read: Transcript, { marked, before }: ContextWindow): number {
+  return before?.marked === read ? before.same : commonLength(read, marked);
+}
+
 function startsWith<Item>(items: readonly Item[], start: readonly Item[]): boolean {
   return items === start || (items.length >= start.length && commonLength(items, start) === start.length);
 }
@@ -221,11 +230,13 @@ interface Repairs {
   readonly marked: Message[];
   readonly edits: Edit[];
   hasSpeaker: boolean;
+  /** How many of `marked` are as they were in the window before. */
+  same: number;
 }
 
 /** Repairs the messages of a window; those before the first that differs from the last window are not read again. */
 function createRepairer(): (visible: Transcript, known?: number) => Repairs {
-  const state: Repairs = { shown: [], marked: [], edits: [], hasSpeaker: false };
+  const state: Repairs = { shown: [], marked: [], edits: [], hasSpeaker: false, same: 0 };
   /** For each message read so far, what there was before it. */
   const marks: RepairMark[] = [];
   let read: Transcript = [];
@@ -239,6 +250,7 @@ function createRepairer(): (visible: Transcript, known?: number) => Repairs {
       state.edits.length = mark.edits;
       state.hasSpeaker = mark.hasSpeaker;
     }
+    state.same = state.marked.length;
     for (const message of visible.slice(same)) {
       const { shown, marked, edits, hasSpeaker } = state;
       marks.push({ shown: shown.length, marked: marked.length, edits: edits.length, hasSpeaker });
