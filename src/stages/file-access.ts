@@ -245,11 +245,11 @@ export function fileChanges(part: Pick<ToolPart, "tool" | "input" | "outcome">):
     const path = access?.path;
     if (access !== undefined && path !== undefined) {
       // A tool that says so knows better whether the file was there.
-      const wasThere =
+      const wasThere = (): boolean =>
         outcome.status === "done" && /overwr|has been updated/.test(outcome.output.slice(0, 500));
       return [
         {
-          type: access.type === "edit" || (access.type === "write" && wasThere) ? "change" : access.type,
+          type: access.type === "edit" || (access.type === "write" && wasThere()) ? "change" : access.type,
           path,
         },
       ];

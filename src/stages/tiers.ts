@@ -164,7 +164,10 @@ export function getToolResultTier(
   limits: TierCounts = DOCUMENTED_TIER_LIMITS,
 ): Tier {
   checkCounts(limits);
-  const indexFromEnd = totalToolResults === undefined ? toolIndex : totalToolResults - 1 - toolIndex;
+  return tierOf(totalToolResults === undefined ? toolIndex : totalToolResults - 1 - toolIndex, limits);
+}
+
+function tierOf(indexFromEnd: number, limits: TierCounts): Tier {
   if (indexFromEnd < limits.tier1Count) return 1;
   return indexFromEnd < limits.tier1Count + limits.tier2Count ? 2 : 3;
 }
@@ -181,12 +184,13 @@ export function resultsWithTiers(
   transcript: Transcript,
   limits: TierCounts = DOCUMENTED_TIER_LIMITS,
 ): readonly TieredResult[] {
+  checkCounts(limits);
   const results = toolResults(transcript);
   let newerCount = results.filter(takesNumber).length;
   return results.map((result) => {
     const isNumbered = takesNumber(result);
     if (isNumbered) newerCount--;
-    return { result, isNumbered, tier: getToolResultTier(newerCount, undefined, limits) };
+    return { result, isNumbered, tier: tierOf(newerCount, limits) };
   });
 }
 

@@ -23,21 +23,29 @@ export function scoreRows(fill: FillRows, numbered: InternedWords): RowScores {
   const nameValue = (row: number): number => (lineValue[row] ?? 0) * (facts.newNames[row] ?? 0);
   const costChars = (row: number): number => (rows.end[row] ?? 0) - (rows.start[row] ?? 0) + GAP_SHARE_CHARS;
   for (const { firstRow, endRow } of segments) {
+    let [value, cost] = [nameValue(firstRow), costChars(firstRow)];
+    let fromAbove = 0;
+    let costAbove = 0;
     for (let row = firstRow; row < endRow; row++) {
-      const cost = costChars(row);
+      const fromBelow = row < endRow - 1 ? nameValue(row + 1) : 0;
+      const costBelow = row < endRow - 1 ? costChars(row + 1) : 0;
       // An identifier needs its context, so its value spreads to the rows beside it.
-      let names = nameValue(row) / cost;
-      if (row > firstRow) names = Math.max(names, inherited(nameValue(row - 1), cost, costChars(row - 1)));
-      if (row < endRow - 1) names = Math.max(names, inherited(nameValue(row + 1), cost, costChars(row + 1)));
+      let names = value / cost;
+      if (fromAbove > 0) names = Math.max(names, inherited(fromAbove, cost, costAbove));
+      if (fromBelow > 0) names = Math.max(names, inherited(fromBelow, cost, costBelow));
       const tieBreak = 1 + (TIE_SHARE * row) / rows.count;
       density[row] = ((lineValue[row] ?? 0) / cost + names) * tieBreak;
+      fromAbove = value;
+      costAbove = cost;
+      value = fromBelow;
+      cost = costBelow;
     }
   }
   return { density, isRepeated: facts.isRepeated };
 }
 
 function inherited(nameValue: number, ownCost: number, itsCost: number): number {
-  return nameValue === 0 ? 0 : (FILL_SHARES.neighbour * nameValue) / Math.max(ownCost, itsCost);
+  return (FILL_SHARES.neighbour * nameValue) / Math.max(ownCost, itsCost);
 }
 
 /** By how much the newest of equal rows is preferred, so that a threshold can separate them. */

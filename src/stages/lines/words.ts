@@ -38,10 +38,11 @@ export function internWords({ segments, rows }: FillRows, directive = ""): Inter
       const end = rows.end[row] ?? 0;
       let at = rows.bodyStart[row] ?? 0;
       let columns = 0;
-      let unit = text.charCodeAt(at);
-      while (at < end && unit <= SPACE) {
+      let unit = SPACE;
+      for (; at < end; at++) {
+        unit = text.charCodeAt(at);
+        if (unit > SPACE) break;
         columns += unit === TAB ? TAB_COLUMNS : 1;
-        unit = text.charCodeAt(++at);
       }
       indent[row] = columns;
       if (unit === 0x2f || unit === 0x23 || unit === 0x2a || unit === 0x40) isComment[row] = 1;
