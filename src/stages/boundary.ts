@@ -305,13 +305,12 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
 /** True when all messages and their frame fit; stops rendering as soon as they do not, and seldom begins in vain. */
 export function fitsBudget(messages: Transcript, options: FitOptions): boolean {
   const { maxChars, frameChars = BUDGET_DEFAULTS.frameChars, render = BUDGET_DEFAULTS.render } = options;
-  const atLeast = options.leastChars ?? (options.render === undefined ? leastChars : undefined);
+  const atLeast = options.leastChars ?? (options.render === undefined ? leastChars : () => 0);
   let least = 0;
-  if (atLeast !== undefined && messages.reduce((sum, message) => sum + rawChars(message), 0) > maxChars)
-    for (let index = messages.length - 1; index >= 0; index--) {
-      least += atLeast(messages[index] as Message);
-      if (least > maxChars) return false;
-    }
+  for (let index = messages.length - 1; index >= 0; index--) {
+    least += atLeast(messages[index] as Message);
+    if (least > maxChars) return false;
+  }
   let chars = frameChars(0);
   for (let index = messages.length - 1; index >= 0; index--) {
     chars += render(messages[index] as Message).length;
@@ -323,10 +322,6 @@ export function fitsBudget(messages: Transcript, options: FitOptions): boolean {
 /** A budget, and a lower bound of what `render` gives; that of `renderMessage` is known. */
 export interface FitOptions extends CharBudgetOptions {
   readonly leastChars?: (message: Message) => number;
-}
-
-function rawChars({ parts }: Message): number {
-  return parts.reduce((sum, part) => sum + renderedTextChars(part), 0);
 }
 
 /**

@@ -42,8 +42,7 @@ export function fenceSpeakers(text: string): string {
   for (let index = nextColon(text, 0); index !== -1; index = nextColon(text, index + 1)) {
     if (!endsLine(text, index + 1)) continue;
     const line = text.slice(text.lastIndexOf("\n", index) + 1, index);
-    if (!isSpeaker(OTHER_LINE_BREAK.test(line) ? (line.split(OTHER_LINE_BREAK).at(-1) ?? "") : line))
-      continue;
+    if (!isSpeaker(line.split(OTHER_LINE_BREAK).at(-1) ?? "")) continue;
     escaped += `${text.slice(copiedUntil, index)}&#58;`;
     copiedUntil = index + 1;
   }

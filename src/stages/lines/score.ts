@@ -74,17 +74,12 @@ function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): F
         FILL_WEIGHTS.activitySquared * active * active +
         FILL_WEIGHTS.enclosingNames * (names[row] ?? 0) +
         (isNamed?.(row) ? FILL_WEIGHTS.lineReference : 0) +
-        charsWeight((rows.end[row] ?? 0) - (rows.start[row] ?? 0));
+        FILL_WEIGHTS.lineChars * Math.log(1 + (rows.end[row] ?? 0) - (rows.start[row] ?? 0));
       const isLeftover = isRepeated[row] === 1 || numbered.firstWord[row] === numbered.firstWord[row + 1];
       value[row] = Math.exp(weight) * (isLeftover ? LEFTOVER_FACTOR : 1);
     }
   }
   return value;
-}
-
-/** By the length of a row; of nearly all rows it is known. */
-function charsWeight(chars: number): number {
-  return CHARS_WEIGHTS[chars] ?? FILL_WEIGHTS.lineChars * Math.log(1 + chars);
 }
 
 function segmentWeight(
@@ -185,11 +180,6 @@ export const FILL_WEIGHTS = {
   recentLong: 1,
 } as const;
 
-const CHARS_WEIGHTS: Float64Array = Float64Array.from(
-  { length: 401 },
-  (_, chars) => FILL_WEIGHTS.lineChars * Math.log(1 + chars),
-);
-
 /** How the budget is divided. */
 export const FILL_SHARES = {
   /** Share of the budget for the newest messages as they are. */
@@ -257,7 +247,8 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
     }
     activity[row] = Math.min(MAX_ACTIVITY, active);
     namesWritten[row] = written < ASKED ? Math.min(1, written / MANY_WRITTEN) : ASKED_NAMES;
-    if (names > 0) newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * textsFactor(texts);
+    if (names > 0)
+      newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * texts ** FILL_WEIGHTS.nameTexts;
     const line = lineOf[row] ?? 0;
     if (isKnownLine[line] === 1) isRepeated[row] = 1;
     isKnownLine[line] = 1;
@@ -269,16 +260,6 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
   }
   return { activity, newNames, namesWritten, isRepeated };
 }
-
-/** By the number of texts with a name, which is seldom large. */
-function textsFactor(texts: number): number {
-  return TEXTS_FACTORS[texts] ?? texts ** FILL_WEIGHTS.nameTexts;
-}
-
-const TEXTS_FACTORS: Float64Array = Float64Array.from(
-  { length: 64 },
-  (_, texts) => texts ** FILL_WEIGHTS.nameTexts,
-);
 
 /** Identifiers that were written this often lately count fully. */
 const MANY_WRITTEN = 2;

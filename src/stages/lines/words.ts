@@ -191,10 +191,6 @@ const LETTER = 16;
 const LETTER_THEN_DIGIT = 32;
 
 /** The next shape of a word, by its shape so far and the kind of the next character. */
-const SHAPES: Uint8Array = Uint8Array.from({ length: 64 << 3 }, (_, index) =>
-  nextShape(index >> 3, index & 7),
-);
-
 function nextShape(shape: number, kind: number): number {
   if (kind === UNDERSCORE) return (shape & (LETTER | LOWER_BEFORE)) === 0 ? shape : shape | UNDERSCORE_BEFORE;
   let next = shape;
@@ -210,7 +206,7 @@ function isName(text: string, from: number, to: number): boolean {
   const chars = to - from;
   if (chars < MIN_NAME_CHARS) return false;
   let shape = 0;
-  for (let at = from; at < to; at++) shape = SHAPES[(shape << 3) | (KINDS[text.charCodeAt(at)] ?? 0)] ?? 0;
+  for (let at = from; at < to; at++) shape = nextShape(shape, KINDS[text.charCodeAt(at)] ?? 0);
   return (
     (shape & (HUMP | INNER_UNDERSCORE)) !== 0 ||
     ((shape & LETTER_THEN_DIGIT) !== 0 && chars >= MIN_MIXED_CHARS)
