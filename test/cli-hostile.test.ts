@@ -57,7 +57,7 @@ beforeAll(async () => {
     if (format !== "claude-code") continue;
     // A name with a line break is none of Claude Code's.
     mkdirSync(join(home, "projects", NAME), { recursive: true });
-    writeFileSync(join(home, "projects", NAME, `${NAME.replace("\r", "")}.jsonl`), lines);
+    writeFileSync(join(home, "projects", NAME, `${NAME.replace(/[\r\u2028]/g, "")}.jsonl`), lines);
     mkdirSync(path.replace(/\.jsonl$/, "/subagents"), { recursive: true });
     writeFileSync(path.replace(/\.jsonl$/, `/subagents/${NAME}.jsonl`), lines);
   }

@@ -182,9 +182,7 @@ describe("carryover without arguments", () => {
   it("shows an example where there is no session", async () => {
     const { status, stdout } = await carryover([]);
     expect(status).toBe(0);
-    expect(stdout).toMatch(
-      /^There is no session of OpenCode, Claude Code, Codex or pi on this machine; this/,
-    );
+    expect(stdout).toMatch(/^No session of OpenCode, Claude Code, Codex or pi is here; this is an example\n/);
     expect(stdout).toContain("Invoice totals are a cent off");
     const table = await carryover(["inspect"]);
     expect(table.stdout).toContain("src/invoice.ts");
