@@ -1,4 +1,4 @@
-import { generateText, jsonSchema, type ModelMessage, stepCountIs, tool } from "ai";
+import { generateText, jsonSchema, type LanguageModel, type ModelMessage, stepCountIs, tool } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it, vi } from "vitest";
 import { ConfigurationError } from "../../text/check.ts";
@@ -30,6 +30,18 @@ describe("carryover", () => {
       "v3",
     ]);
     expect(await model.supportedUrls).toEqual(await base.supportedUrls);
+  });
+
+  it("takes whatever generateText takes, and shows a wrong option where it stands", () => {
+    const either: LanguageModel = answering("hi") as LanguageModel;
+    const { model } = carryover(either);
+    expect(model.provider).toBe("mock-provider");
+    expect(() =>
+      carryover(answering("hi"), {
+        // @ts-expect-error "sometimes" is none: the error stands here, not at the model.
+        prune: "sometimes",
+      }),
+    ).toThrow(ConfigurationError);
   });
 
   it("sends what fits as it is, with everything else of the request", async () => {

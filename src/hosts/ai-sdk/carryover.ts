@@ -54,29 +54,30 @@ export interface CompactNowOptions {
  * Puts a session in front of a model of the AI SDK, which may be a name as `generateText` takes it. One for each
  * conversation: it remembers what it has done.
  */
-export function carryover<Model extends LanguageModelLike>(
+export function carryover<Model extends LanguageModelLike | string>(
   model: Model,
-  options?: CarryoverOptions,
-): Carryover<Model>;
-export function carryover(model: string, options?: CarryoverOptions): Carryover<LanguageModelObject>;
-export function carryover(given: LanguageModelLike | string, options: CarryoverOptions = {}): unknown {
-  checkOptions(options, languageModel.find(given, ["the model"]));
-  const base = resolveModel(given);
+  options: CarryoverOptions = {},
+): Carryover<ModelObject<Model>> {
+  checkOptions(options, languageModel.find(model, ["the model"]));
+  const base = resolveModel(model);
   const others = new Map<string, OpenConversation>();
 
   function forId(id: string, own: CarryoverOptions = {}): OpenConversation {
     checkOptions(own, text.find(id, ["id"]));
-    const opened = others.get(id) ?? openLines(base, { ...sharedOptions(options), ...own }, id);
+    const opened = others.get(id) ?? openLines({ ...sharedOptions(options), ...own }, id);
     others.set(id, opened);
     return opened;
   }
 
-  function openLines(model: LanguageModelLike, all: CarryoverOptions, id?: string): OpenConversation {
-    return { ...converse(model, all, id), for: forId };
+  function openLines(all: CarryoverOptions, id?: string): OpenConversation {
+    return { ...converse(base, all, id), for: forId };
   }
 
-  return openLines(base, options);
+  return openLines(options) as Carryover<ModelObject<Model>>;
 }
+
+/** A model as it was given; one that was given by name as the AI SDK finds it. */
+type ModelObject<Model> = Model extends LanguageModelLike ? Model : Exclude<LanguageModel, string>;
 
 type OpenConversation = Carryover<LanguageModelLike>;
 
@@ -243,9 +244,6 @@ interface OthersOptions {
 
 /** Long requests of others that are looked after at once. */
 const MAX_MANAGED = 8;
-
-/** A model of the AI SDK that is an object and no name. */
-type LanguageModelObject = Exclude<LanguageModel, string>;
 
 /** The model itself, or the model of that name. */
 function resolveModel(model: LanguageModelLike | string): LanguageModelLike {
