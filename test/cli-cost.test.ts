@@ -86,6 +86,13 @@ describe("carryover cost", () => {
     expect(wrong.stderr).toContain("input");
   });
 
+  it("asks for a session where there is none, and shows no example", async () => {
+    const home = join(folder, "nobody");
+    const { status, stderr } = await carryover(["cost"], { env: { HOME: home, XDG_DATA_HOME: home } });
+    expect(status).toBe(2);
+    expect(stderr).toContain("There is no session of OpenCode, Claude Code, Codex or pi on this machine");
+  });
+
   it("says so where a session does not record what was used", async () => {
     const silent = join(folder, "silent.json");
     writeFileSync(

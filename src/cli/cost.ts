@@ -27,6 +27,7 @@ import { findTranscriptFiles, isFolder } from "./files/find-files.ts";
 import { type InputFile, readInput, sessionLabel } from "./files/read-input.ts";
 import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";
 import { sortDescending, sumOf } from "./inspect/profile-session.ts";
+import { noSession } from "./sessions/find-newest-session.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
 import {
   CliError,
@@ -79,7 +80,8 @@ async function runCost(named: string | undefined, flags: CostFlags): Promise<voi
   if (flags.worker && !isMainThread) return serveThread((path) => fileCost(path, prices));
   const path = named === undefined ? undefined : await sessionPath(named);
   if (path !== undefined && path !== "-" && isFolder(path)) return printFolder(path, { flags, prices });
-  const { file, found } = await openSession(path, { keep: "window" });
+  const { file, found, isExample } = await openSession(path, { keep: "window" });
+  if (isExample) throw noSession();
   const cost = explainCost(readRequests(file), prices && { prices });
   const subAgents = await subAgentCosts(file.name, prices);
   if (cost.totals.requests === 0)

@@ -122,6 +122,20 @@ describe("the program of OpenCode", () => {
     expect(await checkHost(file)).toMatchObject([{ level, what: expect.stringMatching(what) }]);
   });
 
+  it("is the one that OPENCODE_BIN names, as everywhere else", async () => {
+    const home = mkdtempSync(join(root, "home-"));
+    const file = join(home, "my-opencode");
+    writeFileSync(file, "#!/bin/sh\necho 1.18.33\n");
+    chmodSync(file, 0o755);
+    const findings = await diagnose({
+      directory: home,
+      env: { ...environment(home, {}), PATH: "/nowhere", OPENCODE_BIN: file },
+      store: join(home, "store"),
+      selfTest: false,
+    });
+    expect(findings.find(({ check }) => check === "opencode")).toMatchObject({ level: "ok" });
+  });
+
   it("that is missing, or says nothing", async () => {
     expect(await checkHost(undefined)).toMatchObject([{ level: "problem" }]);
     expect(await checkHost("/dev/null")).toMatchObject([{ level: "problem" }]);

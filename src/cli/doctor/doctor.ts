@@ -33,7 +33,10 @@ export function doctorCommand(): Command {
     .description("check an agent, the plugin, its settings and its store, and that our edits reach the model")
     .argument("[agent]", "opencode, claude-code or codex", "opencode")
     .option("--json", "print { findings } for a program to read")
-    .option("--opencode <path>", "the program of OpenCode; the one on PATH when unset")
+    .option(
+      "--opencode <path>",
+      "the program of OpenCode; that of OPENCODE_BIN, or the one on PATH, when unset",
+    )
     .option("--plugin <path>", "the plugin for the self-test; the configured one when unset")
     .option(...STORE_OPTION)
     .option("--no-self-test", "do not run OpenCode")
@@ -80,7 +83,8 @@ async function runDoctor(agent: string, flags: DoctorFlags): Promise<void> {
 export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   const { directory, env } = setup;
   const configuration = await readHostConfiguration({ directory, env });
-  const names = setup.opencode === undefined ? OPENCODE_PROGRAMS : [setup.opencode];
+  const named = setup.opencode ?? env.OPENCODE_BIN;
+  const names = named ? [named] : OPENCODE_PROGRAMS;
   const programs = await Promise.all(names.map((name) => findProgram(name, env.PATH ?? "")));
   const binary = programs.find((file) => file !== undefined);
   const store = await findStoreOption(setup.store);
@@ -274,7 +278,7 @@ const TESTED_OPENCODE_VERSION = "1.18.33";
 
 export async function checkHost(binary: string | undefined): Promise<Finding[]> {
   const check = "opencode";
-  const advice = `Install it (version 1: npm i -g opencode-ai@${TESTED_OPENCODE_VERSION}; version 2: https://opencode.ai), or name it with --opencode.`;
+  const advice = `Install it (version 1: npm i -g opencode-ai@${TESTED_OPENCODE_VERSION}; version 2: https://opencode.ai), or name it with --opencode or OPENCODE_BIN.`;
   if (binary === undefined)
     return [
       {

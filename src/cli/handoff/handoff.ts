@@ -8,6 +8,7 @@ import { formatNumber } from "../../text/truncate.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
+import { noSession } from "../sessions/find-newest-session.ts";
 import { type OpenedSession, openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
 import {
   CliError,
@@ -76,8 +77,7 @@ async function runHandoff(named: string | undefined, asked: AskedHandoff): Promi
     throw new CliError("--dry-run and --go exclude each other", ["Leave one of them out."]);
   const { env } = process;
   const { file: session, isExample } = await openForHandoff(named, flags);
-  if (isExample)
-    throw new CliError("There is no session of OpenCode, Claude Code, Codex or pi on this machine");
+  if (isExample) throw noSession();
   const { transcript } = session;
   if (transcript.length === 0) throw new CliError(`${session.name} has no message that could be handed over`);
   const window = WINDOW_TOKENS[flags.to];

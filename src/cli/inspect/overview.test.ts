@@ -62,4 +62,12 @@ describe("the overview", () => {
     expect(lines[1]).toMatch(/passed over: x.jsonl is empty|^a newer/);
     expect(lines.at(-1)).toContain("carryover ");
   });
+
+  it("says beside an example all of why no session was read", async () => {
+    const found = await foundSession(conversation(1));
+    const reason = `a newer session of OpenCode is passed over: ${"no program ".repeat(9)}OPENCODE_BIN names it`;
+    const given = { ...found, skipped: [reason], isExample: true } as const;
+    const lines = overviewLines(given, { colors: PLAIN, columns: 80 });
+    expect(lines.join(" ")).toContain("OPENCODE_BIN names it");
+  });
 });

@@ -18,6 +18,7 @@ import {
   formatPercent,
   terminalPath,
   terminalText,
+  wrapped,
 } from "../terminal/output.ts";
 import { profileSession, type SessionProfile } from "./profile-session.ts";
 
@@ -70,20 +71,26 @@ interface Screen extends OverviewOptions {
 }
 
 function head(
-  { file, found, skipped }: FoundSession,
+  { file, found, skipped, isExample }: FoundSession,
   { model }: SessionProfile,
   { columns }: Screen,
 ): readonly string[] {
   const short = (path: string): string =>
     path.startsWith(homedir()) ? `~${path.slice(homedir().length)}` : path;
-  const [, words = found, place = ""] = /^(.*?: )(.+)$/.exec(found) ?? [];
+  const [, words = found, place = ""] = /^(.*?: )(.+)$/s.exec(found) ?? [];
   const names = [sessionLabel(file, file.name), model, short(workingDirectoryOf(file.wire) ?? "")];
   const [first = "", ...others] = skipped;
   const more = others.length > 0 ? `; ${others.length} more like that` : "";
+  // The name of a file says enough here.
+  const passedOver = `${first.replace(/(?:\/[^\s/]+)+\/(?=[^\s/])/g, "")}${more}`;
   return [
     `${words}${place === "" ? "" : terminalPath(short(place), Math.max(10, columns - words.length))}`,
-    // The name of a file says enough here.
-    ...(first === "" ? [] : [`${first.replace(/(?:\/[^\s/]+)+\/(?=[^\s/])/g, "")}${more}`]),
+    // Beside an example there is room for all of it.
+    ...(first === ""
+      ? []
+      : isExample
+        ? wrapped(passedOver, { isTTY: true, columns }).split("\n")
+        : [passedOver]),
     names.flatMap((each) => (each ? terminalText(each, MAX_NAME_CHARS) : [])).join(" · "),
   ];
 }

@@ -69,6 +69,7 @@ it("leaves the folder to another account that has it", async () => {
   await uninstall(CLAUDE_CODE, {}, setup({ config: "third" }));
   expect(existsSync(folder())).toBe(false);
   expect(existsSync(`${folder()}.used-by.json`)).toBe(false);
+  expect(existsSync(dirname(folder())), "nothing around it either").toBe(false);
 });
 
 it("leaves no settings behind that it made, and those that were there as they were", async () => {

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, stat } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { dataHome } from "../../plugin/stores/folders.ts";
@@ -203,9 +203,11 @@ async function copyWhole(from: string, to: string): Promise<void> {
   }
 }
 
+/** Removes the plugin of an agent, and the folder around it with the last of them. */
 export async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await rm(userNotes(folder), { force: true });
+  await rmdir(dirname(folder)).catch(() => undefined);
 }
 
 /** Notes settings that name the folder: several accounts may have a folder of settings each. */

@@ -207,14 +207,18 @@ async function contentsIn(
   kind: InventoryContent["kind"],
 ): Promise<readonly InventoryContent[]> {
   const contents: InventoryContent[] = [];
-  for (const shard of await foldersIn(root)) {
-    if (!/^[0-9a-f]{2}$/.test(basename(shard))) continue;
+  for (const shard of await shardsIn(root)) {
     for (const file of await filesIn(shard)) {
       const handle = basename(file.path);
       if (isSha256(handle)) contents.push({ ...file, root, handle, kind });
     }
   }
   return contents;
+}
+
+/** The folders of a spill store, each for the hashes that begin with its name. */
+async function shardsIn(root: string): Promise<readonly string[]> {
+  return (await foldersIn(root)).filter((folder) => /^[0-9a-f]{2}$/.test(basename(folder)));
 }
 
 /** Unfinished files and locks that killed programs left in the folder of a store. While a program is at work, a new one may be its own. */
@@ -310,15 +314,17 @@ async function ownFolders(
   const { root, forks, views, journal, spill, control } = folders;
   const long = join(journal, "long");
   const usual = [defaultStateFolder(), dirname(defaultEvalCacheFolder(process.env))];
+  const stateSpill = join(defaultStateFolder(), "spill");
   const waiting = join(root, WAITING_FOLDER);
   const own = [
     ...[...(await foldersIn(waiting)), waiting],
     ...(await foldersIn(forks)),
+    ...(await Promise.all([long, views, spill].map(shardsIn))).flat(),
     ...["instances", "requests"].map((name) => join(control, name)),
     ...[long, views, spill, forks, journal, control, join(root, CHILD_SESSIONS)],
     // A folder that the user chose is not deleted.
     ...(root === pluginFolders({ store: undefined, env: process.env }).root ? [root] : []),
-    ...(places === "usual" ? [join(defaultStateFolder(), "spill"), ...usual] : []),
+    ...(places === "usual" ? [...(await shardsIn(stateSpill)), stateSpill, ...usual] : []),
   ];
   return own.filter((folder) => isRealFolder(dirname(folder)));
 }

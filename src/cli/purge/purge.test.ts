@@ -195,6 +195,17 @@ describe("carryover purge", () => {
     expect(readdirSync(home, { recursive: true }).toSorted()).toEqual(["cache", "data", "state"]);
   });
 
+  it("removes folders in which nothing is, as a program leaves them that was killed before it wrote", async () => {
+    const shards = ["spill/0a", "views/ff", "journal/long/10"].map((name) => join(store, name));
+    for (const folder of [...shards, join(home, "state", "carryover", "spill", "77")])
+      mkdirSync(folder, { recursive: true });
+    expect(await purge()).toBe(0);
+    expect(stdout).not.toContain("Nothing was deleted");
+    expect(existsSync(store)).toBe(true);
+    expect(await purge("--all")).toBe(0);
+    expect(readdirSync(home, { recursive: true }).toSorted()).toEqual(["data", "state"]);
+  });
+
   it("leaves a folder that somebody has chosen, and in it nothing of ours", async () => {
     await fill("ses_a");
     const chosen = join(home, "chosen");

@@ -174,21 +174,20 @@ async function purgePlace(from: PurgePlace, flags: PurgeFlags): Promise<void> {
   const isDryRun = filter === undefined || flags.dryRun === true;
   if (!flags.json) process.stdout.write(`${purgeReport({ plan, running: inventory.running, from })}\n`);
   else if (isDryRun) printJson({ store: from.name, running: inventory.running, ...describePlan(plan) });
+  const isEmpty = plan.sessions.length + plan.contents.length + plan.leftovers.length === 0;
   if (filter === undefined && !flags.json) {
-    const end = "Nothing was deleted. Say what: --session, --older-than or --all.";
-    const lines = [...(from.note === undefined ? [] : [from.note]), end];
-    process.stdout.write(`\n${wrapped(lines.join("\n"), process.stdout)}\n`);
+    const end = isEmpty ? [] : ["Nothing was deleted. Say what: --session, --older-than or --all."];
+    const lines = [...(from.note === undefined ? [] : [from.note]), ...end];
+    if (lines.length > 0) process.stdout.write(`\n${wrapped(lines.join("\n"), process.stdout)}\n`);
   }
   if (isDryRun) return;
   if (filter.type === "session" && plan.sessions.length + plan.inUse.length === 0)
     throw new CliError(`Nothing is kept under the session ${flags.session}`, [
       "`carryover purge` lists what there is.",
     ]);
-  const isEmpty = plan.sessions.length + plan.contents.length + plan.leftovers.length === 0;
   if (!isEmpty && !(await isConfirmed(flags))) return;
-  const purged = isEmpty
-    ? NOTHING
-    : await withInterrupt((signal) => from.remove(plan, { request, inventory, signal }));
+  // Folders of ours in which nothing is are removed, too.
+  const purged = await withInterrupt((signal) => from.remove(plan, { request, inventory, signal }));
   if (flags.json) printJson({ ...purged, ...describePlan(plan) });
   else {
     const start = purged.status === "stopped" ? "Stopped. " : "";
@@ -227,8 +226,6 @@ function importedLines({ sessions }: PurgePlan): readonly string[] {
     ...imported.slice(0, MAX_SESSIONS).map(({ id }) => `  opencode session delete ${id}`),
   ];
 }
-
-const NOTHING: Purged = { status: "purged", files: 0, bytes: 0, problems: [] };
 
 function readFilter({ session, olderThan, all }: PurgeFlags): PurgeFilter | undefined {
   const filters: PurgeFilter[] = [

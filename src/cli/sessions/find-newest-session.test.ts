@@ -6,7 +6,7 @@ import { completedFork } from "../../../test/rig/forks/fork-samples.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
-import { findNewestSession } from "./find-newest-session.ts";
+import { findNewestSession, findSessions, sessionFolders } from "./find-newest-session.ts";
 import { handoffFolder, writeNote } from "./notes.ts";
 import { withSessionFile } from "./session-file.ts";
 
@@ -63,6 +63,20 @@ it("is no copy that OpenCode was given, until somebody has gone on with it", asy
   expect((await findNewestSession(env)).file.sessionId).toBe("child");
 });
 
+it.each([
+  [".claude/projects/p", "a\u2028b", "a\u2028b"],
+  [".codex/sessions/2026", "rollout-2026-11-17T18-06-40-a\u2028b", "a\u2028b"],
+  [".pi/agent/sessions/p", "2026_a\nb", "a\nb"],
+])("has whatever name a file can have: %s", async (folder, stem, id) => {
+  const root = mkdtempSync(join(tmpdir(), "carryover-newest-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  mkdirSync(join(root, folder), { recursive: true });
+  writeFileSync(join(root, folder, `${stem}.jsonl`), "{}\n");
+  const env = { HOME: root, XDG_DATA_HOME: join(root, "data") };
+  expect(sessionFolders(env).flatMap(({ idOf }) => idOf(`${stem}.jsonl`) ?? [])).toContain(id);
+  expect(await findSessions(env)).toMatchObject([{ place: join(root, folder, `${stem}.jsonl`) }]);
+});
+
 it("is one of another agent where OpenCode keeps only what it was given", async () => {
   const { env } = home("opencode2");
   const folder = handoffFolder(env);
@@ -93,7 +107,7 @@ it("is one of another agent where OpenCode keeps only what it was given", async 
 it("says which programs it looked for where there is none", async () => {
   const { env } = home("another");
   const { found, skipped } = await findNewestSession(env);
-  expect(found).toContain("an example");
+  expect(found).toBe("No session on this machine can be read; this is an example");
   expect(found.length, "one line of a terminal").toBeLessThanOrEqual(80);
   expect(skipped.join()).toContain("neither opencode nor opencode2");
 });

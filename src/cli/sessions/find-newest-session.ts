@@ -11,6 +11,7 @@ import { modifiedMs, newestFiles } from "../files/find-files.ts";
 import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
 import { exportNewestSession, readStoredSession } from "../opencode/sessions.ts";
 import { withStores } from "../opencode/with-stores.ts";
+import { CliError } from "../terminal/cli-error.ts";
 import { type WrittenCopies, writtenCopies } from "./notes.ts";
 
 /** The newest session, and how it was found. */
@@ -47,8 +48,18 @@ export async function findNewestSession(
   }
   if (empty !== undefined) return empty;
   const file = await readBytes(Buffer.from(JSON.stringify(exampleSession())), "the example");
-  const found = "No session of OpenCode, Claude Code, Codex or pi is here; this is an example";
+  const found =
+    skipped.length === 0
+      ? "No session of OpenCode, Claude Code, Codex or pi is here; this is an example"
+      : "No session on this machine can be read; this is an example";
   return { file, found, skipped, isExample: true };
+}
+
+/** What a command says that has no use for an example. */
+export function noSession(): CliError {
+  return new CliError("There is no session of OpenCode, Claude Code, Codex or pi on this machine", [
+    "Give the path of a session file.",
+  ]);
 }
 
 /**
@@ -145,19 +156,19 @@ export function sessionFolders(env: NodeJS.ProcessEnv): readonly SessionFolder[]
     {
       agent: "Claude Code",
       folder: sessionsFolder("claude-code", env),
-      idOf: idIn(/^(.+)$/),
+      idOf: idIn(/^(.+)$/s),
       isMain: (name) => !name.startsWith("agent-"),
     },
     {
       agent: "Codex",
       folder: sessionsFolder("codex", env),
-      idOf: idIn(/^rollout-[\dT-]{19}-(.+)$/),
+      idOf: idIn(/^rollout-[\dT-]{19}-(.+)$/s),
       isMain: () => true,
     },
     {
       agent: "pi",
       folder: sessionsFolder("pi", env),
-      idOf: idIn(/^[^_]+_(.+)$/),
+      idOf: idIn(/^[^_]+_(.+)$/s),
       isMain: () => true,
     },
   ];
@@ -165,7 +176,7 @@ export function sessionFolders(env: NodeJS.ProcessEnv): readonly SessionFolder[]
 
 function idIn(pattern: RegExp): SessionFolder["idOf"] {
   return (name) => {
-    const [, stem] = /^(.+)\.jsonl(?:\.gz|\.zst)?$/.exec(name) ?? [];
+    const [, stem] = /^(.+)\.jsonl(?:\.gz|\.zst)?$/s.exec(name) ?? [];
     return stem === undefined ? undefined : (pattern.exec(stem)?.[1] ?? stem);
   };
 }

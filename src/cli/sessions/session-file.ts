@@ -7,7 +7,7 @@ import { errorMessage } from "../../text/truncate.ts";
 import { noSuchId, standardInput } from "../files/read-input.ts";
 import { exportSession } from "../opencode/sessions.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { findSessions } from "./find-newest-session.ts";
+import { findSessions, noSession } from "./find-newest-session.ts";
 import { isOpenCodeId, sessionPath } from "./open-session.ts";
 
 /** A session that is a file for as long as it is used. */
@@ -58,9 +58,7 @@ async function useNewest<Result>(env: NodeJS.ProcessEnv, use: UseFile<Result>): 
       passOver(error.message);
     }
   }
-  throw new CliError("There is no session of OpenCode, Claude Code, Codex or pi on this machine", [
-    "Give the path of a session file.",
-  ]);
+  throw noSession();
 }
 
 function useFile<Result>(path: string, use: UseFile<Result>): Promise<Result> {
