@@ -1,22 +1,19 @@
 import { stepToCheck } from "../compaction/trigger/overflow.ts";
 import { omitUndefined } from "../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../text/tokens/estimate-tokens.ts";
-import { hasOnlyStub, outcomeText } from "../transcript/content.ts";
 import {
-  addToStart,
   type ContextEstimate,
   type ContextEstimateOptions,
-  type ContextTally,
-  createContextTally,
-  EMPTY_TALLY,
+  type ContextSums,
+  createContextSums,
+  estimateBySums,
+  fixedTokens,
   observeUsage,
   reportsContextUsage,
-  type TallyStart,
-  withFamily,
 } from "../transcript/estimate-context.ts";
 import { calibrate, startCalibration } from "../transcript/estimate-message.ts";
 import type { Message, MessageId, ModelRef, Transcript } from "../transcript/message.ts";
-import { type ContextWindow, createFold, createWindowReader, sameLength } from "./window.ts";
+import { type ContextWindow, createWindowReader } from "./window.ts";
 
 /** Estimates how full the window is, and learns from the session's own usage. */
 export interface ContextMeter {
@@ -63,9 +60,8 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
   let applied = calibration;
   let epoch = 0;
   let epochStartIndex = 0;
-  let measure: ((marked: Transcript) => Measured) | undefined;
-  let sums: RunningSums | undefined;
-  let version = 0;
+  let sumUp: ((marked: Transcript) => readonly ContextSums[]) | undefined;
+  let last: Measured | undefined;
   const distrusted = new Set<MessageId>();
 
   function options(): ContextEstimateOptions {
@@ -86,51 +82,32 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     return createdAt < summaryAt || distrusted.has(id);
   }
 
-  function addMeasured(state: Measured, message: Message): void {
-    if (message.summary === true && message.createdAt !== undefined)
-      state.summaryAt = Math.max(state.summaryAt, message.createdAt);
-    const isCounted = message.usage === undefined || !isStale(message, state.summaryAt);
-    state.tally.add(isCounted ? message : withoutUsage(message));
-    if (message.role === "system") state.overhead.add(message);
+  /** The sums over the beginning of the window, by how many messages they are of. */
+  function sums(): readonly ContextSums[] {
+    sumUp ??= createContextSums(options());
+    return sumUp(readWindow().marked);
   }
 
-  function measured(): Measured {
-    const window = readWindow();
-    const { marked, version: current } = window;
-    if (measure === undefined || version !== current) {
+  /** Sums over the whole window. */
+  function total(): ContextSums {
+    return sums()[readWindow().marked.length] as ContextSums;
+  }
+
+  function measured(): ContextEstimate {
+    const { marked, version } = readWindow();
+    if (last?.marked === marked) return last.estimate;
+    if (last?.version !== version) {
       // A new scale counts from here on only: until the next restart estimates can be compared.
-      if (applied !== calibration) sums = undefined;
+      if (applied !== calibration) sumUp = undefined;
       applied = calibration;
-      version = current;
-      // Usage from before the epoch does not count, so that only sizes matter there.
-      const first = Math.min(startIndex(), marked.length);
-      const before = sumsOf(window, first);
-      const tallied = { ...options(), epochStartIndex: startIndex() };
-      const start = (): Measured => ({
-        tally: createContextTally(tallied, before),
-        overhead: createContextTally(
-          { ...tallied, epochStartIndex: Number.POSITIVE_INFINITY },
-          { ...before, tokens: before.overheadTokens },
-        ),
-        summaryAt: before.summaryAt,
-      });
-      const fold = createFold(start, addMeasured);
-      let read: Transcript | undefined;
-      let state = start();
-      // Asked several times a turn about the same window.
-      measure = (messages) => {
-        if (messages !== read) state = fold(messages.slice(first));
-        read = messages;
-        return state;
-      };
     }
-    return measure(marked);
-  }
-
-  /** The sums over the first messages of the window. */
-  function sumsOf(window: ContextWindow, count: number): Sums {
-    sums ??= createRunningSums(withFamily(options()));
-    return sums(window, count);
+    const estimate = estimateBySums(marked, sums(), {
+      ...options(),
+      epochStartIndex: startIndex(),
+      isTrusted: (message, { summaryAt }) => !isStale(message, summaryAt),
+    });
+    last = { marked, version, estimate };
+    return estimate;
   }
 
   /** For each of these messages the span from the usage before it to its own, oldest first. */
@@ -152,41 +129,36 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
   }
 
   return {
-    estimate: () => measured().tally.estimate(),
+    estimate: measured,
 
-    overheadTokens: () => measured().overhead.estimate().tokens,
-
-    estimateUncounted() {
-      const window = readWindow();
-      return createContextTally(options(), sumsOf(window, window.marked.length)).estimate();
+    overheadTokens() {
+      measured();
+      return total().systemTokens + fixedTokens(options());
     },
 
-    outputChars() {
-      const window = readWindow();
-      return sumsOf(window, window.marked.length).outputChars;
-    },
+    estimateUncounted: () =>
+      estimateBySums(readWindow().marked, sums(), {
+        ...options(),
+        epochStartIndex: Number.POSITIVE_INFINITY,
+      }),
+
+    outputChars: () => total().outputChars,
 
     firstOutputIndex() {
-      const window = readWindow();
-      let low = 0;
-      let high = window.marked.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (sumsOf(window, middle + 1).outputChars > 0) high = middle;
-        else low = middle + 1;
-      }
-      return low;
+      const { length } = readWindow().marked;
+      const count = sums().findIndex(({ outputChars }) => outputChars > 0);
+      return count === -1 ? length : count - 1;
     },
 
     startEpoch() {
       epoch++;
       epochStartIndex = readWindow().marked.length;
-      measure = undefined;
+      last = undefined;
     },
 
     distrust(id) {
       distrusted.add(id);
-      measure = undefined;
+      last = undefined;
     },
 
     learn(ids) {
@@ -202,15 +174,15 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
 
     setModel(next) {
       model = next;
-      measure = undefined;
-      sums = undefined;
+      last = undefined;
+      sumUp = undefined;
     },
 
     setOverhead(given) {
       const overhead = validOverhead(given);
       if (overhead.systemChars === systemChars && overhead.toolsChars === toolsChars) return false;
       ({ systemChars, toolsChars } = overhead);
-      measure = undefined;
+      last = undefined;
       return true;
     },
 
@@ -220,59 +192,15 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     newestStep() {
       const { marked } = readWindow();
       const step = stepToCheck(marked);
-      if (step === undefined || isStale(step, measured().summaryAt)) return undefined;
+      if (step === undefined || isStale(step, total().summaryAt)) return undefined;
       return marked.lastIndexOf(step) >= startIndex() ? step : undefined;
     },
   };
 }
 
-type RunningSums = (window: ContextWindow, count: number) => Sums;
-
-interface Sums extends TallyStart {
-  /** When the newest summary was written. */
-  readonly summaryAt: number;
-  /** Characters of tool outputs that were neither cleared nor archived. */
-  readonly outputChars: number;
-  /** Of system messages. */
-  readonly overheadTokens: number;
-}
-
-/** Sums over the beginning of one window after another; what stands before the first difference is not read again. */
-function createRunningSums(options: ContextEstimateOptions): RunningSums {
-  let read: Transcript = [];
-  const none = { summaryAt: Number.NEGATIVE_INFINITY, outputChars: 0, overheadTokens: 0 };
-  const sums: Sums[] = [{ ...EMPTY_TALLY, ...none }];
-  return (window, count) => {
-    const { marked } = window;
-    if (marked !== read) sums.length = sameLength(read, window) + 1;
-    for (const message of marked.slice(sums.length - 1)) {
-      const before = sums.at(-1) as Sums;
-      const at = message.summary === true ? message.createdAt : undefined;
-      const summaryAt = Math.max(before.summaryAt, at ?? Number.NEGATIVE_INFINITY);
-      const outputChars = before.outputChars + outputCharsOf(message);
-      const start = addToStart(before, message, options);
-      const ownTokens = message.role === "system" ? start.tokens - before.tokens : 0;
-      const overheadTokens = before.overheadTokens + ownTokens;
-      sums.push({ ...start, summaryAt, outputChars, overheadTokens });
-    }
-    read = marked;
-    return sums[count] as Sums;
-  };
-}
-
-function outputCharsOf({ parts }: Message): number {
-  let chars = 0;
-  for (const part of parts)
-    if (part.type === "tool" && part.clearedAt === undefined && !hasOnlyStub(part))
-      chars += outcomeText(part.outcome).length;
-  return chars;
-}
-
-interface Measured {
-  readonly tally: ContextTally;
-  readonly overhead: ContextTally;
-  /** When the newest summary was written. */
-  summaryAt: number;
+/** The newest estimate, and the window that it is of. */
+interface Measured extends Pick<ContextWindow, "marked" | "version"> {
+  readonly estimate: ContextEstimate;
 }
 
 interface MeterSettings extends PromptOverhead {
@@ -284,17 +212,6 @@ interface MeterSettings extends PromptOverhead {
 function validOverhead({ systemChars, toolsChars }: PromptOverhead): PromptOverhead {
   const known = (chars = -1) => (Number.isFinite(chars) && chars >= 0 ? chars : undefined);
   return omitUndefined({ systemChars: known(systemChars), toolsChars: known(toolsChars) });
-}
-
-const uncounted = new WeakMap<Message, Message>();
-
-/** The same object every time, so that its size is measured once. */
-function withoutUsage(message: Message): Message {
-  const known = uncounted.get(message);
-  if (known !== undefined) return known;
-  const { usage: _, ...rest } = message;
-  uncounted.set(message, rest);
-  return rest;
 }
 
 function familyOf(model: ModelRef | undefined): TokenFamily {

@@ -32,7 +32,6 @@ import {
   isOfCompaction,
   isShadowBatch,
   nativeBlockOf,
-  sameLength,
 } from "./window.ts";
 
 /** The parts of a session, what it remembers, and the only ways in which it changes. */
@@ -91,7 +90,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   const spending = createSpending(given, options, (used) => log.emit({ type: "summary_usage", ...used }));
   const { ports } = spending;
   const history = createHistory();
-  const readWindow = createWindowReader(history.sameSince);
+  const readWindow = createWindowReader();
   const window = (): ContextWindow => readWindow(history.transcript());
   const meter = createContextMeter(window, options);
   const log = createSessionLog({
@@ -274,11 +273,10 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     note: (entry) => void note(entry),
 
     countedResults() {
-      const current = window();
-      const { marked } = current;
+      const { marked } = window();
       if (results?.marked !== marked) {
         const held = new Set(kept.held(marked));
-        const counted = countResults(marked, sameLength(results?.marked ?? [], current)).filter(
+        const counted = countResults(marked).filter(
           ({ message, partIndex }) => !held.has(handleOf(message, partIndex)),
         );
         results = { marked, counted };

@@ -24,8 +24,6 @@ export interface History {
   find(id: MessageId): Message | undefined;
   /** The messages with all batches applied; hidden content is in it, marked. The same list while nothing changes. */
   transcript(): Transcript;
-  /** With how many messages of an earlier list that one begins, where only its end has changed since; undefined where that is not known. */
-  sameSince(before: Transcript): number | undefined;
 }
 
 /** What a change of the source messages did. */
@@ -51,8 +49,6 @@ export function createHistory(): History {
   /** The beginning of the transcript up to the last edit, and how many source messages it stands for. */
   let head: Transcript = [];
   let headSourceCount = 0;
-  /** The transcript before its end changed the last time, and how much of it stayed. */
-  let grown: { readonly from: Transcript; readonly same: number } | undefined;
 
   function note({ id: batchId, edits }: EditBatch): void {
     batchIds.add(batchId);
@@ -87,7 +83,6 @@ export function createHistory(): History {
       return known !== undefined && deepEqual(known, message) ? known : message;
     });
     settle([...kept], transcript);
-    grown = undefined;
     return wanted.filter((batch) => !kept.has(batch));
   }
 
@@ -117,7 +112,6 @@ export function createHistory(): History {
     const changed = messages.slice(firstChanged);
     if (firstChanged < headSourceCount || changed.some(({ id }) => editedIds.has(id)))
       return { changed, extent: "rebuilt", dropped: rebuild(batches) };
-    grown = { from: transcript, same: head.length + firstChanged - headSourceCount };
     transcript = head.concat(messages.slice(headSourceCount));
     return { changed, extent: "end", dropped: [] };
   }
@@ -129,7 +123,6 @@ export function createHistory(): History {
     add(batch) {
       if (!apply(batch)) return false;
       settle([...batches, batch], transcript);
-      grown = undefined;
       return true;
     },
 
@@ -140,7 +133,6 @@ export function createHistory(): History {
     replace: rebuild,
     find: (id) => source.find(id) ?? inserted.get(id),
     transcript: () => transcript,
-    sameSince: (before) => (before === grown?.from ? grown.same : undefined),
     batches: () => batches,
     hasBatch: (id) => batchIds.has(id),
     source: source.messages,

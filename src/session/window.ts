@@ -24,8 +24,6 @@ export interface ContextWindow {
   readonly shown: Transcript;
   /** The same messages with their hidden parts still in them: what is measured. */
   readonly marked: Transcript;
-  /** What was measured in the window before, and how many of its messages still stand at the beginning. */
-  readonly before: { readonly marked: Transcript; readonly same: number } | undefined;
   /** The same messages as they are in the transcript, before repairs. */
   readonly visible: Transcript;
   /** How many of `marked` were there when the newest compaction ended: their usage describes a context that is gone. */
@@ -42,26 +40,22 @@ export interface ContextWindow {
  * Reads the window of a transcript. Nothing is kept up to date piece by piece: the last window is remembered, each
  * message is repaired once, and a transcript that only grew is read on from where the last one ended.
  */
-export function createWindowReader(
-  sameSince: (before: Transcript) => number | undefined = () => undefined,
-): (transcript: Transcript) => ContextWindow {
+export function createWindowReader(): (transcript: Transcript) => ContextWindow {
   const repairAll = createRepairer();
   let last: Reading | undefined;
   return (transcript) => {
     if (transcript === last?.transcript) return last.window;
-    const change = last && changedEnd(last, transcript, sameSince(last.transcript));
+    const change = last && changedEnd(last, transcript);
     const { boundary, visible, carriesFinish, summaryIndex, nativeIndex, native } =
       last !== undefined && change !== undefined
         ? { ...last, visible: change.visible }
         : readBoundary(transcript);
-    const { shown, marked: repaired, edits, same } = repairAll(visible, change?.kept);
+    const { shown, marked: repaired, edits } = repairAll(visible);
     const marked = nativeIndex <= 0 ? repaired : withoutReplaced(repaired, visible.length - nativeIndex);
     const window: ContextWindow = {
       shown: shown.slice(),
       marked: marked.slice(),
       visible,
-      before:
-        last && last.nativeIndex <= 0 && nativeIndex <= 0 ? { marked: last.window.marked, same } : undefined,
       edits: boundary.concat(edits),
       native,
       compactedCount:
@@ -107,9 +101,8 @@ interface Reading {
 function changedEnd(
   { settled, visible, carriesFinish, summaryIndex }: Reading,
   transcript: Transcript,
-  known: number | undefined,
 ): ChangedEnd | undefined {
-  const same = known === undefined ? commonLength(settled, transcript) : Math.min(known, settled.length);
+  const same = commonLength(settled, transcript);
   if (same <= summaryIndex) return undefined;
   const gone = settled.slice(same);
   const added = transcript.slice(same);
@@ -120,15 +113,12 @@ function changedEnd(
   const kept = visible.length - gone.filter(isVisibleToModel).length;
   return {
     visible: visible.slice(0, kept).concat(added.filter(isVisibleToModel)),
-    kept,
     extent: gone.length === 0 ? "end" : "edited",
   };
 }
 
 interface ChangedEnd {
   readonly visible: Transcript;
-  /** So many of them are the same as before. */
-  readonly kept: number;
   readonly extent: "end" | "edited";
 }
 
@@ -196,52 +186,21 @@ export function isFinishedAnswer(message: Message): boolean {
   );
 }
 
-/**
- * A fold over a list that mostly grows: goes on where it stopped while the list begins with what was read, and starts
- * over otherwise.
- */
-export function createFold<Item, State>(
-  start: () => State,
-  add: (state: State, item: Item) => void,
-): (items: readonly Item[]) => State {
-  let read: readonly Item[] = [];
-  let state = start();
-  return (items) => {
-    const isGrown = startsWith(items, read);
-    if (!isGrown) state = start();
-    for (let index = isGrown ? read.length : 0; index < items.length; index++)
-      add(state, items[index] as Item);
-    read = items;
-    return state;
-  };
-}
-
-/** How many messages of a window stand at its beginning as they did in one that was read before. */
-export function sameLength(read: Transcript, { marked, before }: ContextWindow): number {
-  return before?.marked === read ? before.same : commonLength(read, marked);
-}
-
-function startsWith<Item>(items: readonly Item[], start: readonly Item[]): boolean {
-  return items === start || (items.length >= start.length && commonLength(items, start) === start.length);
-}
-
 interface Repairs {
   readonly shown: Message[];
   readonly marked: Message[];
   readonly edits: Edit[];
   hasSpeaker: boolean;
-  /** How many of `marked` are as they were in the window before. */
-  same: number;
 }
 
 /** Repairs the messages of a window; those before the first that differs from the last window are not read again. */
-function createRepairer(): (visible: Transcript, known?: number) => Repairs {
-  const state: Repairs = { shown: [], marked: [], edits: [], hasSpeaker: false, same: 0 };
+function createRepairer(): (visible: Transcript) => Repairs {
+  const state: Repairs = { shown: [], marked: [], edits: [], hasSpeaker: false };
   /** For each message read so far, what there was before it. */
   const marks: RepairMark[] = [];
   let read: Transcript = [];
-  return (visible, known) => {
-    const same = known ?? commonLength(read, visible);
+  return (visible) => {
+    const same = commonLength(read, visible);
     const mark = marks[same];
     if (mark !== undefined) {
       marks.length = same;
@@ -250,7 +209,6 @@ function createRepairer(): (visible: Transcript, known?: number) => Repairs {
       state.edits.length = mark.edits;
       state.hasSpeaker = mark.hasSpeaker;
     }
-    state.same = state.marked.length;
     for (const message of visible.slice(same)) {
       const { shown, marked, edits, hasSpeaker } = state;
       marks.push({ shown: shown.length, marked: marked.length, edits: edits.length, hasSpeaker });

@@ -1,13 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript as notated } from "../../test/rig/notation.ts";
-import {
-  addToStart,
-  type ContextEstimateOptions,
-  createContextTally,
-  EMPTY_TALLY,
-  estimateContextTokens,
-} from "./estimate-context.ts";
+import { type ContextEstimateOptions, estimateContextTokens } from "./estimate-context.ts";
 import { estimateMessageTokens, startCalibration } from "./estimate-message.ts";
 import type { Message, Transcript, Usage } from "./message.ts";
 
@@ -242,73 +235,6 @@ describe("the interval of a context estimate", () => {
   });
 });
 
-describe("createContextTally", () => {
-  const anyMessage: fc.Arbitrary<Message> = fc
-    .record({
-      id: fc.uuid(),
-      role: fc.constantFrom("user", "assistant", "assistant"),
-      chars: fc.nat(500),
-      total: fc.nat(3000),
-      finish: fc.constantFrom("stop", "tool-calls", "error"),
-      visible: fc.constantFrom(true, true, true, false),
-      summary: fc.constantFrom(false, false, false, true),
-    })
-    .map(({ id, role, chars, total, finish, visible, summary }) => ({
-      id,
-      role,
-      parts: [{ type: "text" as const, text: "x".repeat(chars) }],
-      finish,
-      metadata: { agentVisible: visible },
-      ...(role === "assistant" && { usage: usage({ totalTokens: total }) }),
-      ...(role === "assistant" && summary && { summary: true as const }),
-    }));
-
-  it("gives after each message what the whole transcript gives", () => {
-    fc.assert(
-      fc.property(fc.array(anyMessage, { maxLength: 30 }), fc.nat(10), (messages, epochStartIndex) => {
-        const tally = createContextTally({ epochStartIndex });
-        for (const [index, message] of messages.entries()) {
-          tally.add(message);
-          const estimate = tally.estimate();
-          expect(estimate).toEqual(estimateContextTokens(messages.slice(0, index + 1), { epochStartIndex }));
-          expect(estimate.low).toBeLessThanOrEqual(estimate.tokens);
-          expect(estimate.tokens).toBeLessThanOrEqual(estimate.high);
-          expect(estimate.tokens).toBe(estimate.usageTokens + estimate.trailingTokens);
-        }
-      }),
-    );
-  });
-
-  it("never falls when a message without usage is appended", () => {
-    fc.assert(
-      fc.property(fc.array(anyMessage, { maxLength: 20 }), fc.nat(400), (messages, chars) => {
-        const more: Message = {
-          id: "more",
-          role: "user",
-          parts: [{ type: "text", text: "x".repeat(chars) }],
-        };
-        expect(estimateContextTokens([...messages, more]).tokens).toBeGreaterThanOrEqual(
-          estimateContextTokens(messages).tokens,
-        );
-      }),
-    );
-  });
-
-  it("reads each message's text once, however often the context is estimated", () => {
-    let asked = 0;
-    const estimator = (text: string): number => {
-      asked += 1;
-      return text.length;
-    };
-    const messages: Message[] = [];
-    for (const message of transcript("u:5 a:5 u:5 a:5 u:5 a:5")) {
-      messages.push(message);
-      estimateContextTokens(messages, { estimator });
-    }
-    expect(asked).toBe(6);
-  });
-});
-
 describe("what stands around the messages", () => {
   it("counts by the family of a calibrated estimate, or as the session has learned", () => {
     const chars = { systemChars: 4_000, toolsChars: 4_000 };
@@ -348,28 +274,5 @@ describe("usage of a model", () => {
       });
     expect(estimateContextTokens(cleared(50)).source).toBe("usage");
     expect(estimateContextTokens(cleared(51)).source).toBe("heuristic");
-  });
-});
-
-describe("addToStart", () => {
-  it("begins a tally where all but the newest messages were counted before", () => {
-    const cleared = transcript("a(bash:90)").map((message) => ({
-      ...message,
-      parts: message.parts.map((part) => ({ ...part, clearedAt: 50 })),
-    }));
-    const messages: Transcript = deepFreeze([
-      ...transcript("u:41 u:400", { 1: { metadata: { agentVisible: false } } }),
-      ...cleared,
-      ...transcript("a:9 u:9", { 0: { createdAt: 40, usage: usage({ inputTokens: 500 }) } }),
-    ]);
-    for (let before = 0; before <= 3; before++) {
-      const start = messages
-        .slice(0, before)
-        .reduce((counted, message) => addToStart(counted, message, {}), EMPTY_TALLY);
-      expect(start.messages).toBe(before);
-      const tally = createContextTally({}, start);
-      for (const message of messages.slice(before)) tally.add(message);
-      expect(tally.estimate()).toEqual(estimateContextTokens(messages));
-    }
   });
 });

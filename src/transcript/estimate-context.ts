@@ -16,6 +16,7 @@ import {
   type TokenFamily,
   tokenFamilyOf,
 } from "../text/tokens/estimate-tokens.ts";
+import { hasOnlyStub, outcomeText } from "./content.ts";
 import {
   estimateMessageTokens,
   estimateResultTokens,
@@ -26,6 +27,7 @@ import {
   type TokenObservation,
 } from "./estimate-message.ts";
 import {
+  commonLength,
   isVisibleToModel,
   type Message,
   MODEL_RULE,
@@ -48,88 +50,125 @@ export function estimateContextTokens(
 
 /** The same for options that were checked, or that hold what a message says of its model. */
 export function estimateContext(transcript: Transcript, options: ContextEstimateOptions): ContextEstimate {
-  const tally = createContextTally(options);
-  for (const message of transcript) tally.add(message);
-  return tally.estimate();
+  return estimateBySums(transcript, createContextSums(options)(transcript), options);
 }
 
-/** The same estimate kept up to date: adding a message costs no more than reading that message once. */
-export function createContextTally(
-  options: ContextEstimateOptions = {},
-  start: TallyStart = EMPTY_TALLY,
-): ContextTally {
+/** The same for messages that were summed up before; `isTrusted` says whose usage may count. */
+export function estimateBySums(
+  transcript: Transcript,
+  sums: readonly ContextSums[],
+  options: ContextEstimateOptions & { readonly isTrusted?: IsTrusted },
+): ContextEstimate {
   const estimating = withFamily(options);
-  let count = start.messages;
-  let heuristicTokens = start.tokens;
-  let newestClearedAt = start.clearedAt;
-  let usage: KnownUsage | undefined;
-  let trailingTokens = 0;
-
+  const lastUsageIndex = newestUsageIndex(transcript, sums, options);
+  const counted = transcript[lastUsageIndex];
+  const { tokens } = sumsAt(sums, transcript.length);
+  const usageTokens = usageTotalTokens(counted?.usage);
+  // The model had not seen the results of its own calls when its usage was counted.
+  const estimated =
+    counted === undefined
+      ? tokens + fixedTokens(estimating)
+      : tokens - sumsAt(sums, lastUsageIndex + 1).tokens + estimateResultTokens(counted, estimating);
+  const { low, high } = intervalOf(estimating);
   return {
-    add(message) {
-      const index = count++;
-      if (!isVisibleToModel(message)) return;
-      const tokens = estimateMessageTokens(message, estimating);
-      heuristicTokens += tokens;
-      trailingTokens += tokens;
-      // A summary replaces what came before it, and another model counts differently: older usage no longer holds.
-      if (isCompletedSummary(message) || isOtherModel(usage?.model, message.model)) usage = undefined;
-      const inEpoch = index >= (options.epochStartIndex ?? 0);
-      if (inEpoch && reportsContextUsage(message) && !clearedSince(newestClearedAt, message)) {
-        usage = { index, tokens: usageTotalTokens(message.usage), model: message.model };
-        // The model had not seen the results of its own calls when this was counted.
-        trailingTokens = estimateResultTokens(message, estimating);
-      }
-      newestClearedAt = Math.max(newestClearedAt, clearedAtOf(message));
-    },
-    estimate() {
-      const known = usage !== undefined && !isOtherModel(usage.model, options.model) ? usage : undefined;
-      const usageTokens = known?.tokens ?? 0;
-      const estimated = known === undefined ? heuristicTokens + fixedTokens(estimating) : trailingTokens;
-      const { low, high } = intervalOf(estimating);
-      return {
-        tokens: usageTokens + estimated,
-        low: usageTokens + Math.floor(estimated * low),
-        high: usageTokens + Math.ceil(estimated * high),
-        source: known === undefined ? "heuristic" : "usage",
-        usageTokens,
-        trailingTokens: estimated,
-        lastUsageIndex: known?.index ?? -1,
-      };
-    },
+    tokens: usageTokens + estimated,
+    low: usageTokens + Math.floor(estimated * low),
+    high: usageTokens + Math.ceil(estimated * high),
+    source: counted === undefined ? "heuristic" : "usage",
+    usageTokens,
+    trailingTokens: estimated,
+    lastUsageIndex,
   };
 }
 
-/** What a tally begins with when messages were counted before, none of whose usage holds. */
-export interface TallyStart {
-  readonly messages: number;
+type IsTrusted = (message: Message, upTo: ContextSums) => boolean;
+
+/** The newest message whose usage describes the context as it is now; -1 when there is none. */
+function newestUsageIndex(
+  transcript: Transcript,
+  sums: readonly ContextSums[],
+  { epochStartIndex = 0, model, isTrusted }: Parameters<typeof estimateBySums>[2],
+): number {
+  const index = transcript.findLastIndex(
+    (message, at) =>
+      at >= epochStartIndex &&
+      reportsContextUsage(message) &&
+      !clearedSince(sumsAt(sums, at).clearedAt, message) &&
+      (isTrusted?.(message, sumsAt(sums, at + 1)) ?? true),
+  );
+  if (index === -1) return index;
+  const counted = transcript[index]?.model;
+  // A summary replaces what came before it, and another model counts differently: older usage no longer holds.
+  const overtakes = (message: Message): boolean =>
+    isVisibleToModel(message) && (isCompletedSummary(message) || isOtherModel(counted, message.model));
+  return isOtherModel(counted, model) || transcript.slice(index + 1).some(overtakes) ? -1 : index;
+}
+
+/** What the messages up to a place of a transcript add up to. */
+export interface ContextSums {
+  /** By estimate alone. */
   readonly tokens: number;
-  /** When the newest output among them was cleared. */
+  /** Of system messages. */
+  readonly systemTokens: number;
+  /** Characters of tool outputs that were neither cleared nor archived. */
+  readonly outputChars: number;
+  /** When the newest output was cleared. */
   readonly clearedAt: number;
+  /** When the newest summary was written. */
+  readonly summaryAt: number;
 }
 
-/** No messages yet. */
-export const EMPTY_TALLY: TallyStart = { messages: 0, tokens: 0, clearedAt: Number.NEGATIVE_INFINITY };
+const NO_SUMS: ContextSums = {
+  tokens: 0,
+  systemTokens: 0,
+  outputChars: 0,
+  clearedAt: Number.NEGATIVE_INFINITY,
+  summaryAt: Number.NEGATIVE_INFINITY,
+};
 
-/** What one more message adds to the start of a tally. */
-export function addToStart(
-  { messages, tokens, clearedAt }: TallyStart,
-  message: Message,
+/**
+ * Sums over one transcript after another, by how many messages they are of; what stands before the first difference is not
+ * read again.
+ */
+export function createContextSums(
   options: ContextEstimateOptions,
-): TallyStart {
-  if (!isVisibleToModel(message)) return { messages: messages + 1, tokens, clearedAt };
-  return {
-    messages: messages + 1,
-    tokens: tokens + estimateMessageTokens(message, options),
-    clearedAt: Math.max(clearedAt, clearedAtOf(message)),
+): (transcript: Transcript) => readonly ContextSums[] {
+  const estimating = withFamily(options);
+  let read: Transcript = [];
+  const sums: ContextSums[] = [NO_SUMS];
+  return (transcript) => {
+    if (transcript === read) return sums;
+    sums.length = commonLength(read, transcript) + 1;
+    for (const message of transcript.slice(sums.length - 1))
+      sums.push(addMessage(sumsAt(sums, sums.length - 1), message, estimating));
+    read = transcript;
+    return sums;
   };
 }
 
-export interface ContextTally {
-  /** Takes the next message of the transcript. */
-  add(message: Message): void;
-  /** The estimate over all messages added so far. */
-  estimate(): ContextEstimate;
+function sumsAt(sums: readonly ContextSums[], count: number): ContextSums {
+  return sums[count] ?? NO_SUMS;
+}
+
+function addMessage(before: ContextSums, message: Message, options: Estimating): ContextSums {
+  const isVisible = isVisibleToModel(message);
+  const tokens = isVisible ? estimateMessageTokens(message, options) : 0;
+  const writtenAt = message.summary === true ? message.createdAt : undefined;
+  return {
+    tokens: before.tokens + tokens,
+    systemTokens: before.systemTokens + (message.role === "system" ? tokens : 0),
+    outputChars: before.outputChars + outputCharsOf(message),
+    clearedAt: isVisible ? Math.max(before.clearedAt, clearedAtOf(message)) : before.clearedAt,
+    summaryAt: Math.max(before.summaryAt, writtenAt ?? Number.NEGATIVE_INFINITY),
+  };
+}
+
+function outputCharsOf({ parts }: Message): number {
+  let chars = 0;
+  for (const part of parts)
+    if (part.type === "tool" && part.clearedAt === undefined && !hasOnlyStub(part))
+      chars += outcomeText(part.outcome).length;
+  return chars;
 }
 
 export interface ContextEstimate {
@@ -176,22 +215,17 @@ const CONTEXT_ESTIMATE_SHAPE: Shape<ContextEstimateOptions> = {
 
 const checkOptions = optionsCheck(CONTEXT_ESTIMATE_SHAPE);
 
-interface KnownUsage {
-  readonly index: number;
-  readonly tokens: number;
-  readonly model: ModelRef | undefined;
-}
-
 type Estimating = ContextEstimateOptions & { readonly family: TokenFamily };
 
-export function withFamily(options: ContextEstimateOptions): Estimating {
+function withFamily(options: ContextEstimateOptions): Estimating {
   const { family, model } = options;
   return { ...options, family: family ?? (model === undefined ? "gpt" : tokenFamilyOf(model.id)) };
 }
 
-function fixedTokens({ systemChars = 0, toolsChars = 0, ...options }: Estimating): number {
+/** The tokens of what is sent beside the messages. */
+export function fixedTokens({ systemChars = 0, toolsChars = 0, ...options }: ContextEstimateOptions): number {
   const chars = Math.max(0, systemChars) + Math.max(0, toolsChars);
-  return roundTokens((chars / CHARS_PER_TOKEN) * scaleOf(options), "ceil");
+  return roundTokens((chars / CHARS_PER_TOKEN) * scaleOf(withFamily(options)), "ceil");
 }
 
 function intervalOf({ estimator = "documented", family, calibration, interval }: Estimating): ErrorInterval {
@@ -229,7 +263,8 @@ export function usageTotalTokens(usage: Usage | undefined): number {
 
 /** True when a message's usage tells how large the context was: a completed answer, not a summary of another context. */
 export function reportsContextUsage(message: Message): boolean {
-  if (message.role !== "assistant" || message.summary === true || message.error !== undefined) return false;
+  if (message.usage === undefined || message.role !== "assistant") return false;
+  if (message.summary === true || message.error !== undefined) return false;
   if (message.finish !== undefined && FAILED_FINISHES.has(message.finish.toLowerCase())) return false;
   return isVisibleToModel(message) && usageTotalTokens(message.usage) > 0;
 }

@@ -1,8 +1,16 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../../test/rig/notation.ts";
+import { deepFreeze, transcript as notated } from "../../test/rig/notation.ts";
 import { unroundedTokens } from "../text/tokens/estimate-tokens.ts";
-import { observeUsage, usageTotalTokens } from "./estimate-context.ts";
-import type { Message, Transcript, Usage } from "./message.ts";
+import {
+  createContextSums,
+  estimateBySums,
+  estimateContextTokens,
+  observeUsage,
+  reportsContextUsage,
+  usageTotalTokens,
+} from "./estimate-context.ts";
+import { isVisibleToModel, type Message, type ModelRef, type Transcript, type Usage } from "./message.ts";
 import type { Part } from "./part.ts";
 
 const prompt = (inputTokens: number, cacheReadTokens = 0): Usage => ({
@@ -80,4 +88,122 @@ it("takes the provider's total, else the sum of prompt, cache and answer", () =>
   expect(usageTotalTokens({ ...prompt(100, 900), totalTokens: 77 })).toBe(77);
   expect(usageTotalTokens(prompt(100, 900))).toBe(1050);
   expect(usageTotalTokens(undefined)).toBe(0);
+});
+
+describe("an estimate of a transcript that grows", () => {
+  const models = [undefined, { provider: "p", id: "m" }, { provider: "p", id: "n" }];
+  const anyMessage: fc.Arbitrary<Message> = fc
+    .record({
+      id: fc.uuid(),
+      role: fc.constantFrom("user", "assistant", "assistant", "system"),
+      chars: fc.nat(500),
+      total: fc.nat(3000),
+      finish: fc.constantFrom("stop", "tool-calls", "error"),
+      visible: fc.constantFrom(true, true, true, false),
+      summary: fc.constantFrom(false, false, false, true),
+      model: fc.constantFrom(...models),
+      createdAt: fc.nat(9),
+      clearedAt: fc.option(fc.nat(9), { nil: undefined, freq: 4 }),
+    })
+    .map(({ id, role, chars, total, finish, visible, summary, model, createdAt, clearedAt }) => ({
+      id,
+      role,
+      createdAt,
+      parts: [
+        { type: "text" as const, text: "x".repeat(chars) },
+        ...(notated("a(bash:90)")[0]?.parts ?? []).map((part) => ({
+          ...part,
+          ...(clearedAt !== undefined && { clearedAt }),
+        })),
+      ] as Message["parts"],
+      finish,
+      metadata: { agentVisible: visible },
+      ...(role === "assistant" && { usage: { ...prompt(0), totalTokens: total }, ...(model && { model }) }),
+      ...(role === "assistant" && summary && { summary: true as const }),
+    }));
+  /** Which usage holds, found by reading the messages in their order. */
+  const lastUsageIndex = (messages: Transcript, epochStartIndex: number, model?: ModelRef): number => {
+    let known: { readonly index: number; readonly model: ModelRef | undefined } | undefined;
+    let clearedAt = Number.NEGATIVE_INFINITY;
+    const isOther = (one?: ModelRef, other?: ModelRef) => one && other && one.id !== other.id;
+    for (const [index, message] of messages.entries()) {
+      if (!isVisibleToModel(message)) continue;
+      if (message.summary || isOther(known?.model, message.model)) known = undefined;
+      const { createdAt = 0 } = message;
+      if (index >= epochStartIndex && reportsContextUsage(message) && clearedAt <= createdAt)
+        known = { index, model: message.model };
+      for (const part of message.parts)
+        if (part.type === "tool") clearedAt = Math.max(clearedAt, part.clearedAt ?? clearedAt);
+    }
+    return known && !isOther(known.model, model) ? known.index : -1;
+  };
+
+  it("gives after each message what the whole transcript gives, by the usage that holds", () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyMessage, { maxLength: 30 }),
+        fc.nat(10),
+        fc.constantFrom(...models),
+        (messages, epochStartIndex, model) => {
+          const options = { epochStartIndex, ...(model && { model }) };
+          const sumUp = createContextSums(options);
+          for (let count = 0; count <= messages.length; count++) {
+            const begun = messages.slice(0, count);
+            const estimate = estimateBySums(begun, sumUp(begun), options);
+            expect(estimate).toEqual(estimateContextTokens(begun, options));
+            expect(estimate.lastUsageIndex).toBe(lastUsageIndex(begun, epochStartIndex, model));
+            expect(estimate.low).toBeLessThanOrEqual(estimate.tokens);
+            expect(estimate.tokens).toBeLessThanOrEqual(estimate.high);
+            expect(estimate.tokens).toBe(estimate.usageTokens + estimate.trailingTokens);
+          }
+        },
+      ),
+    );
+  });
+
+  it("sums up another transcript from the first difference on", () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyMessage, { maxLength: 12 }),
+        fc.array(anyMessage, { maxLength: 6 }),
+        fc.nat(12),
+        (messages, others, same) => {
+          const sumUp = createContextSums({});
+          sumUp(messages);
+          const changed = [...messages.slice(0, same), ...others];
+          expect(sumUp(changed)).toEqual(createContextSums({})(changed));
+          expect(sumUp(changed)).toHaveLength(changed.length + 1);
+        },
+      ),
+    );
+  });
+
+  it("never falls when a message without usage is appended", () => {
+    fc.assert(
+      fc.property(fc.array(anyMessage, { maxLength: 20 }), fc.nat(400), (messages, chars) => {
+        const more: Message = {
+          id: "more",
+          role: "user",
+          parts: [{ type: "text", text: "x".repeat(chars) }],
+        };
+        expect(estimateContextTokens([...messages, more]).tokens).toBeGreaterThanOrEqual(
+          estimateContextTokens(messages).tokens,
+        );
+      }),
+    );
+  });
+
+  it("reads each message's text once, however often the context is estimated", () => {
+    let asked = 0;
+    const estimator = (text: string): number => {
+      asked += 1;
+      return text.length;
+    };
+    const messages: Message[] = [];
+    for (const message of notated("u:5 a:5 u:5 a:5 u:5 a:5")) {
+      messages.push(message);
+      estimateContextTokens(messages, { estimator });
+    }
+    expect(asked).toBe(6);
+  });
 });

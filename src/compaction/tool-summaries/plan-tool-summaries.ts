@@ -137,9 +137,7 @@ export function countedResults(window: Transcript, exempt: ExemptResults): reado
 }
 
 /** The same for one window after another; messages before the first that differs from the last window are not read again. */
-export function createResultCounter(
-  exempt: ExemptResults,
-): (window: Transcript, same?: number) => readonly CountedResult[] {
+export function createResultCounter(exempt: ExemptResults): (window: Transcript) => readonly CountedResult[] {
   const protectedNames = exempt.protectedTools.map((name) => name.toLowerCase());
   const isPinned = createPinGuard(exempt.pins);
   const counted: { readonly index: number; readonly result: ToolResult }[] = [];
@@ -153,7 +151,8 @@ export function createResultCounter(
     counted.push({ index, result });
   }
 
-  return (window, same = commonLength(read, window)) => {
+  return (window) => {
+    const same = commonLength(read, window);
     while ((counted.at(-1)?.index ?? -1) >= same) counted.pop();
     for (let index = same; index < window.length; index++)
       for (const result of toolResults(window.slice(index, index + 1))) add(result, index);

@@ -11,7 +11,7 @@ import {
   rule,
   type Shape,
 } from "../../text/check.ts";
-import { asNumber, asObject } from "../../text/json.ts";
+import { asNumber, asObject, isObject } from "../../text/json.ts";
 import { isVisibleToModel, type Message, type Transcript, type Usage } from "../../transcript/message.ts";
 import { classifyProviderError } from "../provider-errors/classify-provider-error.ts";
 
@@ -314,6 +314,7 @@ export function readUsage(
   raw: unknown,
   { inputIncludesCached = "no" }: ReadUsageOptions = {},
 ): Usage | undefined {
+  if (!isObject(raw)) return undefined;
   const read = (field: keyof Usage): number | undefined => {
     for (const path of FIELDS[field]) {
       const tokens = tokensAt(raw, path);
