@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fetchSuite, readSuite, type SuiteEntry } from "../src/cli/eval/eval.ts";
+import { fetchSuite, readSuite, type SuiteEntry } from "../src/cli/eval/fetch-suite.ts";
 import { bundleCli } from "./rig/build-cli.ts";
 import { exportOf, workingSession } from "./rig/eval-session.ts";
 
@@ -90,12 +90,31 @@ describe("a suite", () => {
     const wrong = { ...two, sha256: "0".repeat(64) };
     const absent = { ...one, path: "logs/absent.json", sha256: "1".repeat(64) };
     const gone = { ...one, repo: join(folder, "nowhere"), sha256: "2".repeat(64) };
-    const files = await fetchSuite([one, wrong, absent, gone], into);
-    expect(files.map(({ status }) => status)).toEqual(["there", "missing", "missing", "missing"]);
+    const fetching: string[] = [];
+    const files = await fetchSuite([one, wrong, absent, gone, { ...gone, path: "other" }], into, {
+      onFetch: (done, { repo }) => fetching.push(`${done} ${repo === one.repo}`),
+    });
+    expect(files.map(({ status }) => status)).toEqual(["there", "missing", "missing", "missing", "missing"]);
     expect(files[1]).toMatchObject({ reason: "its bytes are not those that the manifest names" });
+    // Why, for each of a repository's sessions.
+    for (const file of files.slice(3))
+      expect(file).toMatchObject({
+        reason: expect.stringContaining("does not appear to be a git repository"),
+      });
+    expect(fetching.slice(0, 2)).toEqual(["0 true", "1 false"]);
+    const here = { ...two, repo: `./${relative(process.cwd(), two.repo)}` };
+    expect(statSync(into).mode & 0o777, "for the user alone").toBe(0o700);
+    expect(await fetchSuite([here], join(folder, "relative"))).toMatchObject([{ status: "there" }]);
     rmSync(join(one.repo, ".git"), { recursive: true });
     expect((await fetchSuite([one], into))[0]).toMatchObject({ status: "there" });
-    expect(readdirSync(into).filter((name) => name.endsWith(".session"))).toEqual([`${one.sha256}.session`]);
+    expect(readdirSync(into), "no repository stays").toEqual([`${one.sha256}.session`]);
+  });
+
+  it("needs git, and says so once", async () => {
+    const path = process.env.PATH;
+    process.env.PATH = "/nowhere";
+    await expect(fetchSuite(entries, join(folder, "no-git"))).rejects.toThrow("git, which fetches");
+    process.env.PATH = path;
   });
 
   it.each([

@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdir, readFile, stat } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
@@ -16,14 +14,13 @@ import { chartSvg } from "../../eval/report/chart.ts";
 import { controlsLine, createEvalCharts, evalPage, verdictLine } from "../../eval/report/eval-page.ts";
 import { createEvalReport, type EvalReport, groupReports } from "../../eval/report/eval-report.ts";
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
-import { asObject, asString } from "../../text/json.ts";
-import { errorMessage, plural } from "../../text/truncate.ts";
+import { plural } from "../../text/truncate.ts";
 import { findTranscriptFiles } from "../files/find-files.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/output-file.ts";
 import { createFileProgress, currentProgram } from "../files/thread-pool.ts";
-import { writeFileAtomic } from "../files/write-file.ts";
 import { CliError, parseBudget, parseCount } from "../terminal/cli-error.ts";
-import { type Colors, colorsFor, printJson, renderTable } from "../terminal/output.ts";
+import { type Colors, colorsFor, createProgressLine, printJson, renderTable } from "../terminal/output.ts";
+import { fetchSuite, readSuite, type SuiteEntry, suiteFolder } from "./fetch-suite.ts";
 import {
   cleanEvalCache,
   defaultEvalCacheFolder,
@@ -165,15 +162,27 @@ async function suiteFiles(
   manifest: string,
   cache: EvalFlags["cache"],
 ): Promise<ReadonlyMap<string, SuiteEntry>> {
-  const folder = join(cache === false ? defaultEvalCacheFolder(process.env) : cache, "suite");
+  const folder = suiteFolder(cache === false ? defaultEvalCacheFolder(process.env) : cache);
+  const entries = await readSuite(manifest);
+  const progress = createProgressLine();
+  const onFetch = (done: number, { repo }: SuiteEntry): void =>
+    progress.show(`${done} of ${plural(entries.length, "session")} there, fetching from ${repo}`);
+  const sessions = await fetchSuite(entries, folder, { onFetch }).finally(() => progress.end());
   const files = new Map<string, SuiteEntry>();
-  for (const session of await fetchSuite(await readSuite(manifest), folder)) {
+  const missing: string[] = [];
+  for (const session of sessions) {
     if (session.status === "there") files.set(session.file, session.entry);
-    else process.stderr.write(`not fetched ${session.entry.repo} ${session.entry.path}: ${session.reason}\n`);
+    else missing.push(`${session.entry.repo} ${session.entry.path}: ${session.reason}`);
   }
+  for (const line of missing.slice(0, MAX_MISSING)) process.stderr.write(`not fetched ${line}\n`);
+  if (missing.length > MAX_MISSING)
+    process.stderr.write(`not fetched: ${missing.length - MAX_MISSING} more\n`);
   if (files.size === 0) throw new CliError("None of the sessions of the suite could be fetched");
   return files;
 }
+
+/** How many sessions that cannot be had are named. */
+const MAX_MISSING = 20;
 
 /** Measures the files, shows how many are done and, at the end, which were skipped. */
 async function measureWithProgress(run: Omit<EvalRun, "onOutcome">): Promise<readonly EvalOutcome[]> {
@@ -247,127 +256,4 @@ function evalText(
 /** The policies and what each keeps, one a line. */
 function policyList(policies: readonly EvalPolicy[]): string {
   return renderTable(policies.map(({ name, explain }) => [name, explain]));
-}
-
-/** A public session by where it is kept; the manifest of a suite is a list of them, and holds no text of any. */
-export interface SuiteEntry {
-  /** `owner/name` on GitHub, or what git can fetch from: an address or a folder. */
-  readonly repo: string;
-  /** A commit, or a ref of the repository where its history may have been cut. */
-  readonly commit: string;
-  readonly path: string;
-  /** Of the bytes of the file. */
-  readonly sha256: string;
-  readonly licence: string;
-}
-
-/** A session of a suite that is on this machine, or why it is not. */
-type SuiteFile =
-  | { readonly status: "there"; readonly entry: SuiteEntry; readonly file: string }
-  | { readonly status: "missing"; readonly entry: SuiteEntry; readonly reason: string };
-
-/** Reads the manifest of a suite; throws with the first entry that is not understood. */
-export async function readSuite(manifest: string): Promise<readonly SuiteEntry[]> {
-  let entries: unknown;
-  try {
-    entries = JSON.parse(await readFile(manifest, "utf8"));
-  } catch (error) {
-    throw new CliError(`Cannot read the manifest ${manifest}: ${errorMessage(error)}`, [], { cause: error });
-  }
-  if (!Array.isArray(entries) || entries.length === 0)
-    throw new CliError(`${manifest} is no list of sessions`, [
-      'Each is { "repo", "commit", "path", "sha256", "licence" }.',
-    ]);
-  return entries.map((entry, index) => {
-    const { repo, commit, path, sha256, licence } = asObject(entry);
-    const read = { repo, commit, path, sha256, licence };
-    const missing = Object.entries(read).find(([, value]) => !asString(value))?.[0];
-    if (missing !== undefined) throw new CliError(`Entry ${index + 1} of ${manifest} has no ${missing}`);
-    if (!PERMISSIVE.test(String(licence)))
-      throw new CliError(`Entry ${index + 1} of ${manifest} has the licence ${licence}`, [
-        "Only permissively licensed sessions are fetched: MIT, Apache-2.0, BSD, ISC, CC0.",
-      ]);
-    // What begins with a dash would be an option of git.
-    if (
-      [repo, commit, path].some((value) => String(value).startsWith("-")) ||
-      !/^[0-9a-f]{64}$/.test(String(sha256))
-    )
-      throw new CliError(`Entry ${index + 1} of ${manifest} cannot be fetched`);
-    return read as SuiteEntry;
-  });
-}
-
-const PERMISSIVE = /^(?:MIT|Apache-2\.0|BSD-\d-Clause|ISC|CC0-1\.0|Unlicense)$/;
-
-/**
- * Brings the sessions of a suite into a folder with the user's own git, one shallow fetch a repository and commit. A file
- * counts only when its bytes have the hash of the manifest; what is there from before is not fetched again.
- */
-export async function fetchSuite(
-  entries: readonly SuiteEntry[],
-  folder: string,
-): Promise<readonly SuiteFile[]> {
-  await mkdir(folder, { recursive: true });
-  const fetched = new Map<string, string>();
-  const files: SuiteFile[] = [];
-  for (const entry of entries) {
-    const file = join(folder, `${entry.sha256}.session`);
-    if (await isFile(file)) {
-      files.push({ status: "there", entry, file });
-      continue;
-    }
-    try {
-      const bytes = await readFromGit(entry, { folder, fetched });
-      if (createHash("sha256").update(bytes).digest("hex") !== entry.sha256)
-        throw new Error("its bytes are not those that the manifest names");
-      await writeFileAtomic(file, bytes);
-      files.push({ status: "there", entry, file });
-    } catch (error) {
-      files.push({ status: "missing", entry, reason: errorMessage(error).split("\n")[0] ?? "" });
-    }
-  }
-  return files;
-}
-
-interface GitPlace {
-  readonly folder: string;
-  /** Repository and commit, and the object that was fetched for it; empty where that failed. */
-  readonly fetched: Map<string, string>;
-}
-
-async function readFromGit(
-  { repo, commit, path }: SuiteEntry,
-  { folder, fetched }: GitPlace,
-): Promise<Buffer> {
-  const key = `${repo}\n${commit}`;
-  const git = join(folder, `${createHash("sha256").update(repo).digest("hex").slice(0, 16)}.git`);
-  if (!fetched.has(key)) {
-    fetched.set(key, "");
-    if (!(await isFile(join(git, "HEAD")))) await runGit(["init", "--quiet", "--bare", git]);
-    await runGit(["-C", git, "fetch", "--quiet", "--depth", "1", "--no-tags", addressOf(repo), commit]);
-    fetched.set(key, (await runGit(["-C", git, "rev-parse", "FETCH_HEAD"])).toString("utf8").trim());
-  }
-  const object = fetched.get(key);
-  if (object === undefined || object === "") throw new Error(`${commit} of ${repo} could not be fetched`);
-  return runGit(["-C", git, "cat-file", "blob", `${object}:${path}`]);
-}
-
-function addressOf(repo: string): string {
-  return /^[\w.-]+\/[\w.-]+$/.test(repo) ? `https://github.com/${repo}.git` : repo;
-}
-
-const MAX_BYTES = 256 * 1024 * 1024;
-
-function runGit(args: readonly string[]): Promise<Buffer> {
-  const env = { ...process.env, GIT_TERMINAL_PROMPT: "0" };
-  return new Promise((resolve, reject) => {
-    execFile("git", [...args], { env, encoding: "buffer", maxBuffer: MAX_BYTES }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(stderr.toString("utf8").trim() || error.message));
-    });
-  });
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isFile() ?? false;
 }

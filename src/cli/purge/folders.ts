@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { lstat, readdir, rmdir } from "node:fs/promises";
+import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { NOTICES_FILE } from "../../hosts/opencode2/notices.ts";
 import { LOADED_FILE } from "../../plugin/control.ts";
@@ -23,6 +23,7 @@ import {
 } from "../../stores/files/file-system.ts";
 import { createFileRecordStore, GIVEN_VERSION_FILE, recordNameOf } from "../../stores/files/record-store.ts";
 import { codeOf, groupBy } from "../../text/json.ts";
+import { suiteFolder } from "../eval/fetch-suite.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
 import { sessionFolders } from "../sessions/find-newest-session.ts";
 import { type HandedSession, handedSessions, handoffFolder } from "../sessions/notes.ts";
@@ -82,6 +83,8 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
     contents.push(...(await contentsIn(join(defaultStateFolder(), "spill"), "spill")));
     const measures = await filesIn(defaultEvalCacheFolder(process.env));
     draft.leftovers.push(...measures.filter(({ path }) => /^[0-9a-f]{64}\.json$/.test(basename(path))));
+    const suite = await filesIn(suiteFolder(defaultEvalCacheFolder(process.env)));
+    draft.leftovers.push(...suite.filter(({ path }) => /^[0-9a-f]{64}\.session$/.test(basename(path))));
     await addHandedSessions(draft);
   }
   return finishInventory(draft, contents);
@@ -296,6 +299,9 @@ async function removeEmptyFolders(
   { isQuiet, folders, places }: PurgeOptions,
 ): Promise<void> {
   const emptied = [...new Set(filesOfPlan(plan).map(({ path }) => dirname(path)))];
+  if (places === "usual")
+    for (const folder of await foldersIn(suiteFolder(defaultEvalCacheFolder(process.env))))
+      if (/^[0-9a-f]{16}\.git$/.test(basename(folder))) await rm(folder, { recursive: true, force: true });
   // Fails for a folder that is not empty, which is then kept.
   for (const folder of [...emptied, ...(isQuiet ? await ownFolders(folders, places) : [])]) {
     // What a store of records remembers of those that are gone.
@@ -313,7 +319,8 @@ async function ownFolders(
 ): Promise<readonly string[]> {
   const { root, forks, views, journal, spill, control } = folders;
   const long = join(journal, "long");
-  const usual = [defaultStateFolder(), dirname(defaultEvalCacheFolder(process.env))];
+  const measured = defaultEvalCacheFolder(process.env);
+  const usual = [defaultStateFolder(), suiteFolder(measured), measured, dirname(measured)];
   const stateSpill = join(defaultStateFolder(), "spill");
   const waiting = join(root, WAITING_FOLDER);
   const own = [
