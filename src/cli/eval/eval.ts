@@ -165,8 +165,7 @@ async function suiteFiles(
   const folder = suiteFolder(cache === false ? defaultEvalCacheFolder(process.env) : cache);
   const entries = await readSuite(manifest);
   const progress = createProgressLine();
-  const onFetch = (done: number, { repo }: SuiteEntry): void =>
-    progress.show(`${done} of ${plural(entries.length, "session")} there, fetching from ${repo}`);
+  const onFetch = ({ repo }: SuiteEntry): void => progress.show(`fetching sessions from ${repo}`);
   const sessions = await fetchSuite(entries, folder, { onFetch }).finally(() => progress.end());
   const files = new Map<string, SuiteEntry>();
   const missing: string[] = [];

@@ -14,14 +14,14 @@ import { CliError } from "../terminal/cli-error.ts";
 export async function fetchSuite(
   entries: readonly SuiteEntry[],
   folder: string,
-  { onFetch }: { readonly onFetch?: (done: number, entry: SuiteEntry) => void } = {},
+  { onFetch }: { readonly onFetch?: (entry: SuiteEntry) => void } = {},
 ): Promise<readonly SuiteFile[]> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const fetched: GitPlace["fetched"] = new Map();
   const files: SuiteFile[] = [];
   try {
-    for (const [index, entry] of entries.entries()) {
-      onFetch?.(index, entry);
+    for (const entry of entries) {
+      onFetch?.(entry);
       files.push(await fetchEntry(entry, { folder, fetched }));
     }
   } finally {
