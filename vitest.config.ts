@@ -29,7 +29,8 @@ export const COMMON: NonNullable<ViteUserConfig["test"]> = {
   setupFiles: ["test/rig/setup.ts"],
   // Many tests wait for processes and disks: two workers pay even on two cores.
   maxWorkers: Math.max(2, availableParallelism() - 1),
-  testTimeout: 120_000,
+  // A property with all its runs takes longer, the more so beside other work.
+  testTimeout: process.env.CARRYOVER_LONG === undefined ? 120_000 : 900_000,
   hookTimeout: 120_000,
 };
 
