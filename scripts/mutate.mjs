@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
+import { parseArgs } from "node:util";
+import { isInSample } from "./mutate/sample.mjs";
 import { root } from "./run.mjs";
 
 // A mutant is tried against the tests of its room and of the rooms that show most of what it does. A folder inside a
@@ -20,7 +22,12 @@ const TESTS = {
 const LEAST_PERCENT = 85;
 const ROOM_TIMEOUT_MS = 60 * 60_000;
 
-const rooms = process.argv.slice(2);
+// npm run mutate -- --sample 5 --processes 1 text/secrets: one mutant of five, in one process.
+const { values, positionals: rooms } = parseArgs({
+  allowPositionals: true,
+  options: { sample: { type: "string", default: "1" }, processes: { type: "string", default: "2" } },
+});
+const sample = Number(values.sample);
 const unknown = rooms.filter((room) => !(room in TESTS));
 if (unknown.length > 0) {
   console.error(`no such room: ${unknown.join(", ")}; there are ${Object.keys(TESTS).join(", ")}`);
@@ -35,11 +42,14 @@ if (rows.some(({ score }) => !(Number.parseFloat(score) >= LEAST_PERCENT))) proc
 
 function mutateRoom(room) {
   console.log(`\n— ${room}`);
-  const report = `${root}reports/mutate/${room.replace("/", "-")}`;
+  const report = `${root}reports/mutate/${room.replaceAll("/", "-")}${sample > 1 ? `-sample-${sample}` : ""}`;
   const results = `${report}.json`;
   const stryker = spawnSync(
     "node_modules/.bin/stryker",
-    ["run", "--mutate", `src/${room}/*.ts,!src/**/*.test.ts`, "--incrementalFile", results],
+    [
+      ...["run", "--mutate", `src/${room}/*.ts,!src/**/*.test.ts`, "--incrementalFile", results],
+      ...["--concurrency", values.processes],
+    ],
     {
       cwd: root,
       stdio: "inherit",
@@ -47,6 +57,7 @@ function mutateRoom(room) {
       env: {
         ...process.env,
         FUZZ_RUNS: process.env.FUZZ_RUNS ?? "8",
+        CARRYOVER_MUTATE_SAMPLE: values.sample,
         CARRYOVER_MUTATE_TESTS: TESTS[room].map((folder) => `src/${folder}`).join(","),
       },
     },
@@ -55,7 +66,7 @@ function mutateRoom(room) {
     console.error(`Stryker did not finish ${room}`);
     process.exit(1);
   }
-  const mutants = readMutants(results);
+  const mutants = readMutants(results).filter(({ id }) => isInSample(id, sample));
   const left = mutants.filter(({ status }) => status === "Survived" || status === "NoCoverage");
   writeFileSync(`${report}.txt`, left.map(describeMutant).join(""));
   return summarize(room, mutants);
