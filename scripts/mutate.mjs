@@ -49,6 +49,8 @@ function mutateRoom(room) {
     [
       ...["run", "--mutate", `src/${room}/*.ts,!src/**/*.test.ts`, "--incrementalFile", results],
       ...["--concurrency", values.processes],
+      // What an earlier sample left out must not count as known.
+      ...(sample > 1 ? ["--force"] : []),
     ],
     {
       cwd: root,

@@ -60,14 +60,34 @@ class BundleTestRunner {
     for (const [index, test] of tests.entries()) {
       const hitLimit = 1_000 + 10 * (hits[test.id]?.[mutantId] ?? 0);
       this.#active.begin(Number(mutantId), hitLimit);
-      const { status, failureMessage } = await runTest(test);
+      const { status, failureMessage } = await settled(
+        runTest(test),
+        MAX_WAIT_MS + 20 * (spentMs[test.id] ?? 0),
+      );
       if (this.#active.hits > hitLimit) return { status: "timeout", reason: "endless loop" };
+      if (status === undefined) return { status: "timeout", reason: "waits for what never comes" };
       if (status === FAILED)
         return { status: "killed", killedBy: [test.id], failureMessage, nrOfTests: index + 1 };
     }
     return { status: "survived", nrOfTests: tests.length };
   }
 }
+
+/** What a promise gives, or nothing when it does not settle in time. */
+async function settled(promise, maxMs) {
+  let timer;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, maxMs, {});
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** How long a test may wait, besides a multiple of what it took in the dry run. */
+const MAX_WAIT_MS = 5_000;
 
 /** The id of no mutant. */
 const NONE = -1;

@@ -138,7 +138,6 @@ interface FoundName {
 function nameBefore(text: string, separatorIndex: number): FoundName | undefined {
   const endIndex = endOfNameBefore(text, separatorIndex);
   const startIndex = startOfName(text, endIndex);
-  if (startIndex === endIndex) return undefined;
   const word = text.slice(startIndex, endIndex);
   const separator = text.charAt(separatorIndex);
   if (separator === "=" && word === "default") return pairedName(text, startIndex);
@@ -149,8 +148,7 @@ function nameBefore(text: string, separatorIndex: number): FoundName | undefined
     return undefined;
   if (TYPE_WORD.test(word)) return typedName(text, startIndex);
   if (word.toLowerCase() === "value") return pairedName(text, startIndex);
-  const isTight = separator === "=" && endIndex === separatorIndex;
-  return isTight ? { text: word, startIndex } : spacedName(text, { text: word, startIndex });
+  return spacedName(text, { text: word, startIndex });
 }
 
 // "file.env:3:x-api-key: …" is a line that a search has found.

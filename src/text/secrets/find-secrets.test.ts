@@ -39,6 +39,10 @@ describe("what a word announces", () => {
     same(`token ${hex32}${hex32}`),
     same(`token ${hex32.slice(0, 16)}`),
     same(`monkey ${k20}`),
+    same("identified as by 'hunter22x'"),
+    ["machine  a.test password hunter22x", "machine  a.test password «password»"],
+    [`password ${hex32}${hex32.slice(0, 8)}`, "password «password»"],
+    same(`secret ${hex32}${hex32.slice(0, 8)}`),
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
 });
 
@@ -59,6 +63,10 @@ describe("an authorization scheme", () => {
     [`Authorization: ApiKey ${k20}`, "Authorization: ApiKey «token»"],
     [`Authorization: SSWS ${k20}`, "Authorization: SSWS «token»"],
     same(`Splunk ${k20}`),
+    [`Authorization: GenieKey ${k20}`, "Authorization: GenieKey «token»"],
+    [`Authorization: Bearer ${k8}:${k8}`, "Authorization: Bearer «bearer-token»"],
+    [`Authorization: Bearer ${k8}:${k8.slice(1)}`, `Authorization: Bearer «bearer-token»:${k8.slice(1)}`],
+    same("Basic dXNlcmw33!cukBwar https://example.test"),
     same("Authorization: Bearer <your-token-1>"),
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
 });
@@ -79,6 +87,7 @@ describe("an argument", () => {
     same("<password>hunter22x more</password>"),
     same("<title>hunter22x</title>"),
     same("a.password>hunter22x</"),
+    same("<password>hun> ter22x</password>"),
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
 });
 
@@ -112,6 +121,29 @@ describe("an assignment", () => {
     ["?password=hunter22x&a=1", "?password=«password»&a=1"],
     ["User=a;Password=hunter22x;Encrypt=True", "User=a;Password=«password»;Encrypt=True"],
     [`${"n".repeat(70)}_api_key=${k20}`, `${"n".repeat(70)}_api_key=«api-key»`],
+    [`secret access key=${k20}`, "secret access key=«api-key»"],
+    same(`sort key=${k20}`),
+    [`a.ts:120:token:${k20}`, "a.ts:120:token:«token»"],
+    same(`arn:aws:token:${k20}`),
+    same('name: DB_PASSWORD, default: "hunter22x"'),
+    ['variable "db_password" { default = "hunter22x" }', 'variable "db_password" { default = "«password»" }'],
+    same("run DB_PASSWORD=a;b&c1"),
+    ["12: +DB_PASSWORD=a;b&c1", "12: +DB_PASSWORD=«password»"],
+    same("\\nDB_PASSWORD=a;b&c1"),
+    ["Password=jvnn599+LTNScnck66;Encrypt=true", "Password=«password»;Encrypt=true"],
+    ["password: Hunter2#2:", "password: «password»:"],
+    ["(password: Hunter2#2)", "(password: «password»)"],
+    ["password: hun=tDr22x", "password: «password»"],
+    ["token: k8Jd2Qw9LmZ=x4VbT7rPz...", "token: «token»..."],
+    [`password='${k8}\\'x'`, "password='«password»'"],
+    same(`api_key: これはひみつの${k20}`),
+    same(`secret: f(${k20})`),
+    [`secret: "f(${k20}${k20})"`, 'secret: "«secret»"'],
+    same(`secret: "f(${k8})"`),
+    same("password: $pass->x1"),
+    same("password: @x.y1zzz"),
+    same("x1_pw: hunter22x"),
+    ["db_pw: hunter22x", "db_pw: «password»"],
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
 });
 
@@ -133,6 +165,8 @@ describe("an option", () => {
     same("mysql app; mkdir -p hunter22x"),
     ["mysql -u root -phunter22x app", "mysql -u root -p«password» app"],
     same("tar -phunter22x"),
+    same("curl -x--user bob:hunter22x"),
+    ["curl --proxy-user bob:hunter22x", "curl --proxy-user bob:«password»"],
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
 });
 
@@ -155,6 +189,11 @@ describe("an address", () => {
     same("https://a.test:8080/x@y"),
     same("http://localhost:4873/@scope/name"),
     same("https://a.test:8080?x=b@c.test"),
+    ["https://_bob:hunter22x@a.test", "https://_bob:«url-password»@a.test"],
+    [`https://${hex32}&b@a.test`, "https://«url-token»@a.test"],
+    ["jdbc:oracle:thin:scott/hunter22x@host", "jdbc:oracle:thin:scott/«password»@host"],
+    same("jdbc:oracle:thin:scott/password@host"),
+    same(`jdbc:oracle:thin:scott/\${PASS}@host`),
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
 
   it.each<Case>([
@@ -200,6 +239,7 @@ describe("a token of a vendor that nobody listed", () => {
     same(`abcdefghijklm_token_${k20}`),
     same("acme_secret_configuration_manager_service"),
     same(`secret__${k20}`),
+    same(`acme-secret-thing-of-old ${k20}`),
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
 });
 
@@ -241,6 +281,20 @@ describe("a password file", () => {
     same("a:5432:app:bob:hunt2"),
     [`root:$6$${k8}$${k32}:19000`, "root:«password-hash»:19000"],
     same(`root $6$${k8}`),
+    same(`hash $apr1$${k8}$${k20}`),
+  ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
+});
+
+describe("a key in JSON", () => {
+  const bytes = (value: (index: number) => number) => `[${Array.from({ length: 64 }, (_, i) => value(i))}]`;
+
+  it.each<Case>([
+    [`{"kty":"RSA","n":"${k32}","dp": "${k20}"}`, `{"kty":"RSA","n":"${k32}","dp": "«private-key»"}`],
+    same(`{"n":"${k32}","dp": "${k20}"}`),
+    [bytes((index) => (index * 37 + 11) % 256), "[«private-key»]"],
+    same(bytes((index) => ((index * 37 + 11) % 256) + 100)),
+    same(bytes((index) => (index * 37 + 11) % 190)),
+    same(bytes((index) => 200 + (index % 39))),
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
 });
 

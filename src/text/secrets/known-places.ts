@@ -12,7 +12,7 @@ import {
   sliceSpan,
   type TextSpan,
 } from "./secret-value.ts";
-import { ALPHANUMERIC, DIGITS, HEADER_TOKEN } from "./token-formats.ts";
+import { HEADER_TOKEN } from "./token-formats.ts";
 
 /** Finds the secret that follows a word and a blank: command-line options, authorization schemes, netrc, SQL and names in prose. */
 export function matchAfterWord(text: string, word: TextSpan): SecretSpan | undefined {
@@ -170,8 +170,6 @@ export function matchPasswordHash(text: string, dollarIndex: number): SecretSpan
 
 /** Finds the password in a line of host, port, database, user and password, from the colon after the host. */
 export function matchPasswordLine(text: string, colonIndex: number): SecretSpan | undefined {
-  const next = text.charCodeAt(colonIndex + 1);
-  if (next !== ASTERISK && !DIGITS.has(next)) return undefined;
   PASSWORD_LINE.lastIndex = colonIndex;
   const match = PASSWORD_LINE.exec(text);
   const password = match?.[1] ?? "";
@@ -180,7 +178,6 @@ export function matchPasswordLine(text: string, colonIndex: number): SecretSpan 
   return { startIndex: endIndex - password.length, endIndex, type: "password" };
 }
 
-const ASTERISK = "*".charCodeAt(0);
 const PASSWORD_HASH = /\$(?:apr1|[1567y]|2[abxy]|argon2\w{1,2})\$[\w./$=,+-]{20,200}/y;
 const PASSWORD_LINE =
   /:(?:\d{2,5}|\*):(?:\*|[A-Za-z_][\w.-]{0,62}):[A-Za-z_][\w.-]{0,62}:([^\s:"']{6,100})(?=[\s"']|$)/y;
@@ -213,19 +210,17 @@ export function matchKeyMember(text: string, colonIndex: number): SecretSpan | u
 
 /** Finds a key written as the list of its 64 bytes, from the opening bracket. */
 export function matchKeyBytes(text: string, bracketIndex: number): SecretSpan | undefined {
-  if (text.charCodeAt(bracketIndex + 1) > NINE) return undefined;
   KEY_BYTES.lastIndex = bracketIndex;
-  const list = KEY_BYTES.exec(text)?.[0];
-  const bytes = new Set(list?.match(/\d+/g)?.map(Number));
+  const list = KEY_BYTES.exec(text)?.[0] ?? "";
+  const bytes = new Set(list.match(/\d+/g)?.map(Number));
   // Tables of constants hold small or few numbers.
   const largest = Math.max(...bytes);
-  if (list === undefined || bytes.size < 40 || largest < 192 || largest > 255) return undefined;
+  if (bytes.size < 40 || largest < 192 || largest > 255) return undefined;
   return { startIndex: bracketIndex + 1, endIndex: bracketIndex + list.length - 1, type: "private-key" };
 }
 
 const SINGLE_QUOTE = "'".charCodeAt(0);
 const MAX_KEY_CHARS = 2_048;
-const NINE = "9".charCodeAt(0);
 const KEY_BYTES = /\[\s*(?:\d{1,3}\s*,\s*){63}\d{1,3}\s*\]/y;
 
 /** Finds the secret of a URL from its "://": a password or token before the host, or a webhook. */
@@ -234,12 +229,9 @@ export function matchUrlSecret(text: string, colonIndex: number): SecretSpan | u
   const slashes = /^:(?:\/\/|\\\/\\\/)/.exec(text.slice(colonIndex, colonIndex + 5))?.[0];
   if (slashes === undefined) return undefined;
   const authorityIndex = colonIndex + slashes.length;
-  const first = text.charCodeAt(authorityIndex);
-  if (!ALPHANUMERIC.has(first) && first !== COLON) return undefined;
   return matchCredentials(text, authorityIndex) ?? matchWebhook(text, authorityIndex);
 }
 
-const COLON = ":".charCodeAt(0);
 const MAX_AUTHORITY_CHARS = 512;
 const AUTHORITY = /^[^\s"'`<>/?#\\]*/;
 // A password may hold a raw slash or hash, but then a host must follow it.

@@ -16,16 +16,10 @@ export const MIN_TOKEN_CHARS = 16;
 
 /** Finds the first token in a run of `DOTTED` characters: of a known vendor, of a known shape, or with a prefix like "acme_live_". */
 export function matchRunToken(text: string, run: TextSpan): SecretSpan | undefined {
-  const token = matchVendorToken(text, run.startIndex);
+  const token = matchStart(text, run);
   if (token !== undefined) return token;
-  const startIndex = skipLead(text, run);
-  const rest = startIndex === run.startIndex ? run : { startIndex, endIndex: run.endIndex };
-  return (
-    (rest === run ? undefined : matchVendorToken(text, startIndex)) ??
-    matchInside(text, rest) ??
-    matchTokenShape(text, rest) ??
-    matchUnknownVendor(text, rest)
-  );
+  const rest = { startIndex: skipLead(text, run), endIndex: run.endIndex };
+  return matchInside(text, rest) ?? matchTokenShape(text, rest) ?? matchUnknownVendor(text, rest);
 }
 
 /** Finds the token of a known vendor at the start of a run, or behind the rest of an escape. */

@@ -212,10 +212,7 @@ export function keyMarkOf(text: string, { startIndex, endIndex }: TextSpan): num
   let wordChars = 0;
   if (last === LETTER_N && text.startsWith("-BEGI", endIndex - 6)) wordChars = 5;
   else if (last === LETTER_D && text.startsWith("-EN", endIndex - 4)) wordChars = 3;
-  if (wordChars === 0)
-    return text.charCodeAt(startIndex) === DASH && text.startsWith("----", startIndex)
-      ? startIndex
-      : undefined;
+  if (wordChars === 0) return text.startsWith("----", startIndex) ? startIndex : undefined;
   const wordIndex = endIndex - wordChars;
   return text.startsWith("-----", wordIndex - 5) ? wordIndex - 5 : Math.max(startIndex, wordIndex - 4);
 }

@@ -178,7 +178,7 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
         const opaqueEnd = opaqueFieldEnd(text, index);
         if (opaqueEnd === undefined) span = matchColon(text, index);
         else nextIndex = opaqueEnd;
-        if (index >= cookieEnd) cookieEnd = cookieHeaderEnd(text, index) ?? cookieEnd;
+        cookieEnd = cookieHeaderEnd(text, index) ?? cookieEnd;
         break;
       }
       case EQUALS:

@@ -115,6 +115,16 @@ describe("estimateTokens, calibrated", () => {
     expect(Math.abs(calibrated(text) - exactTokens(text))).toBeLessThanOrEqual(2);
   });
 
+  it.each([
+    ["the three most frequent", "的是不"],
+    ["frequent ones of the middle", "来家说"],
+    ["one of the last", "高黑龙"],
+  ])("takes a common ideograph for fewer tokens than a rare one: %s", (_, common) => {
+    const rare = calibrated("鼗齉龘".repeat(100));
+    expect(calibrated(common.repeat(100))).toBeLessThan(rare / 1.5);
+    expect(calibrated("丌丏丒".repeat(100))).toBeGreaterThan(rare / 1.5);
+  });
+
   it("counts more tokens for a family whose tokens are smaller", () => {
     const text = "some words of a text ".repeat(100);
     const ofClaude = estimateTokens(text, { estimator: "calibrated", family: "claude" });
