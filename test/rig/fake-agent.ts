@@ -345,7 +345,6 @@ const format: AgentHost["format"] = {
       .filter(isVisibleToModel)
       .map((message) => ({ ...byId.get(message.id), message }));
   },
-  createDecoder: () => format.decode,
   notesIn: (messages) =>
     asFake(messages).flatMap(({ message, note, handle }, index): readonly MessageNote[] =>
       note === undefined && handle === undefined

@@ -89,7 +89,6 @@ export function createFileHost(agent: FileAgent, place: FileHostPlace): FileHost
       decode,
       apply: (messages, edits, options) =>
         agent.format.apply(messages, edits, options) as readonly HostMessage[],
-      createDecoder: () => decode,
       notesIn: (messages) => [
         ...messages.flatMap((message, index) => notesIn(message, index)),
         ...promptNotes(messages, decode),

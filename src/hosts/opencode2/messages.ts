@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { type Opencode2Message, opencode2Request } from "../../formats/wires/opencode2/opencode2-request.ts";
 import type { HostFormat, HostMessage, MessageNote, TurnSettings } from "../../plugin/host/agent-host.ts";
 import type { HostCheckpoint, HostCheckpoints } from "../../plugin/host/host-parts.ts";
-import { asArray, asObject, asString, createLruMap, deepEqual, omitUndefined } from "../../text/json.ts";
+import { asArray, asObject, asString, createLruMap, omitUndefined } from "../../text/json.ts";
 import type { Message, MessageError, ModelRef, Transcript, Usage } from "../../transcript/message.ts";
 
 /**
@@ -16,17 +16,6 @@ export function createMessageFormat(answers: AnswerFacts): HostFormat {
   return {
     decode,
     apply: (messages, edits, options) => opencode2Request.apply(asWire(messages), edits, options),
-    createDecoder() {
-      let known: ReadonlyMap<string, Message> = new Map();
-      return (messages) => {
-        const transcript = decode(messages).map((message) => {
-          const before = known.get(message.id);
-          return before !== undefined && deepEqual(before, message) ? before : message;
-        });
-        known = new Map(transcript.map((message) => [message.id, message]));
-        return transcript;
-      };
-    },
     notesIn: (messages) => asWire(messages).flatMap(notesOn),
     turnOf: (messages) => lastTurn(asWire(messages), answers),
     // Nothing is added to tool outputs: results come as messages of their own.

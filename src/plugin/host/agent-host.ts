@@ -59,8 +59,6 @@ export interface HostFormat {
     edits: readonly Edit[],
     options: ApplyOptions,
   ): readonly HostMessage[];
-  /** A decoder for one conversation that is sent again and again: a message that says the same as last time is the same object. */
-  createDecoder(): (messages: readonly HostMessage[]) => Transcript;
   /** What the plugin noted on messages, in their order. */
   notesIn(messages: readonly HostMessage[]): readonly MessageNote[];
   /** Agent, model and system prompt of the newest user turn. */

@@ -25,7 +25,7 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
   const { context, pins, capture, windows, inheritedFrom } = setup;
   const { host, options, redaction } = context;
   const name = "compaction";
-  const open = createLruMap<string, OpenSession>(MAX_OPEN);
+  const putBack = createLruMap<string, MissingPins>(MAX_OPEN);
   const remembered = createLruMap<string, readonly CarriedPin[]>(MAX_OPEN);
   if (options.compaction === "off" || options.profile === "documented") return { name };
 
@@ -121,18 +121,18 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
     },
     async beforeRequest(request) {
       const { sessionId, messages } = request;
-      const session = open.get(sessionId) ?? { decode: host.format.createDecoder(), missing: undefined };
-      open.set(sessionId, session);
-      const transcript = session.decode(messages);
+      const transcript = host.format.decode(messages);
       const index = newestSummary(transcript);
       const summary = transcript[index];
       if (summary === undefined) return undefined;
       const partIndex = summary.parts.findLastIndex(({ type }) => type === "text");
       const part = summary.parts[partIndex];
       // Decided once for a summary, so that every request has the same bytes.
-      if (session.missing?.summaryId !== summary.id || !session.missing.isWhole)
-        session.missing = await missingIn(request, transcript, summary);
-      const { text } = session.missing;
+      const known = putBack.get(sessionId);
+      const isDecided = known?.summaryId === summary.id && known.isWhole;
+      const missing = isDecided ? known : await missingIn(request, transcript, summary);
+      putBack.set(sessionId, missing);
+      const { text } = missing;
       if (text === "") return undefined;
       const pinned = `${PINNED_NOTE}\n${text}`;
       if (part?.type !== "text") {
@@ -151,7 +151,7 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
     },
     async onSignal(signal) {
       if (signal.type !== "deleted") return;
-      open.delete(signal.sessionId);
+      putBack.delete(signal.sessionId);
       remembered.delete(signal.sessionId);
     },
   };
@@ -166,12 +166,7 @@ interface CompactionContextSetup {
   readonly inheritedFrom: (sessionId: string) => Promise<string | undefined>;
 }
 
-interface OpenSession {
-  readonly decode: ReturnType<PluginContext["host"]["format"]["createDecoder"]>;
-  /** What is put back behind the summary of this id. */
-  missing: MissingPins | undefined;
-}
-
+/** What is put back behind the summary of this id. */
 interface MissingPins {
   readonly summaryId: string;
   readonly text: string;

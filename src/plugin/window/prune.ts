@@ -11,11 +11,11 @@ import { ABOUT_TO_SHARE } from "../../session/next-action.ts";
 import { createSession, type Session, type UndoResult } from "../../session/session.ts";
 import { CACHE_PROFILES, type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { createLruMap } from "../../text/json.ts";
-import type { ModelRef, Transcript } from "../../transcript/message.ts";
+import { createLruMap, deepEqual } from "../../text/json.ts";
+import type { Message, ModelRef, Transcript } from "../../transcript/message.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { ModelThresholds, PluginOptions } from "../context/options.ts";
-import type { HostMessage, OutgoingRequest } from "../host/agent-host.ts";
+import type { HostFormat, HostMessage, OutgoingRequest } from "../host/agent-host.ts";
 import type { ModelFacts } from "../host/host-parts.ts";
 import { createEngineJournal } from "../stores/journal.ts";
 import { missingPins, type PinnedTexts } from "./pins.ts";
@@ -144,7 +144,7 @@ async function openPrunedSession(
   // The engine reads it at every decision: what is pinned grows with the conversation.
   const pinned: Pin[] = [];
   const session = createEngine(setup, pinned);
-  const decode = format.createDecoder();
+  const decode = createDecoder(format);
   const opened = decode(messages);
   await session.restore(opened);
   pinned.push(...pins.pinsOf(opened));
@@ -203,6 +203,19 @@ async function openPrunedSession(
     },
     undo: () => session.undo(),
     newestAtMs: () => session.status().batches.findLast((batch) => !isFolded(batch))?.at,
+  };
+}
+
+/** Decodes one conversation that is sent again and again: a message that says the same as last time is the same object. */
+export function createDecoder({ decode }: Pick<HostFormat, "decode">): HostFormat["decode"] {
+  let known: ReadonlyMap<string, Message> = new Map();
+  return (messages) => {
+    const transcript = decode(messages).map((message) => {
+      const before = known.get(message.id);
+      return before !== undefined && deepEqual(before, message) ? before : message;
+    });
+    known = new Map(transcript.map((message) => [message.id, message]));
+    return transcript;
   };
 }
 
