@@ -1,11 +1,4 @@
 export {
-  type AgentStage,
-  type AgentUnderTest,
-  agentHostContract,
-  type ScriptedReply,
-  type StagedAgent,
-} from "./testing/contracts/agent-host-contract.ts";
-export {
   HOST_SCENARIOS,
   HOST_SUMMARY,
   type HostResult,
@@ -14,6 +7,7 @@ export {
   type HostStage,
   type HostUnderTest,
   hostContract,
+  type ScriptedReply,
   type StagedHost,
 } from "./testing/contracts/host-contract.ts";
 export {

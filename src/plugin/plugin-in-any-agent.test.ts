@@ -2,9 +2,9 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "vitest";
+import { agentHostContract } from "../../test/rig/agent-host-contract.ts";
 import { createFakeAgent } from "../../test/rig/fake-agent.ts";
 import { removeFolder } from "../../test/rig/remove-folder.ts";
-import { agentHostContract } from "../testing.ts";
 
 const wait = () => new Promise<string>((resolve) => setTimeout(resolve, 1_500, "waited"));
 

@@ -12,10 +12,11 @@ import type {
 } from "../../src/plugin/host/agent-host.ts";
 import type { ShownPiece } from "../../src/plugin/host/host-parts.ts";
 import { createPlugin } from "../../src/plugin/plugin.ts";
-import type { ScriptedReply, StagedAgent } from "../../src/testing/contracts/agent-host-contract.ts";
+import type { ScriptedReply } from "../../src/testing.ts";
 import { applyEdits } from "../../src/transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, withText } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
+import type { StagedAgent } from "./agent-host-contract.ts";
 
 /** A coding agent in memory; its messages have a shape of their own. */
 export interface FakeAgent extends StagedAgent {

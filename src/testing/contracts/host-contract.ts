@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { ScriptedReply } from "./agent-host-contract.ts";
 import type { TestRunner } from "./test-runner.ts";
 
 /** What Carryover does in a host that lets it do everything. */
@@ -44,6 +43,9 @@ export interface StagedHost {
   childRequests(): readonly string[];
   stop(): Promise<void>;
 }
+
+/** What the model answers next: words that end its turn, or a call of a tool. */
+export type ScriptedReply = { readonly say: string } | { readonly call: string; readonly args: object };
 
 /** What the scripted model answers when a host asks it for a summary. */
 export const HOST_SUMMARY =

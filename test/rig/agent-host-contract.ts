@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { renderMessage } from "../../transcript/content.ts";
-import type { Message, Transcript } from "../../transcript/message.ts";
-import type { TestRunner } from "./test-runner.ts";
+import type { ScriptedReply, TestRunner } from "../../src/testing.ts";
+import { renderMessage } from "../../src/transcript/content.ts";
+import type { Message, Transcript } from "../../src/transcript/message.ts";
 
 /** A coding agent with the plugin in it, whose model follows a script; what it sends and stores can be looked at. */
 export interface StagedAgent {
@@ -31,17 +31,14 @@ export interface StagedAgent {
   stop(): Promise<void>;
 }
 
-/** What the model answers next: words that end its turn, or a call of a tool. */
-export type ScriptedReply = { readonly say: string } | { readonly call: string; readonly args: object };
-
 /** An agent to be tested: its name, and how it is put on the stage. */
-export interface AgentUnderTest {
+interface AgentUnderTest {
   readonly name: string;
   start(stage: AgentStage): StagedAgent | Promise<StagedAgent>;
 }
 
 /** How an agent is to be started for a test. */
-export interface AgentStage {
+interface AgentStage {
   /** The options of the plugin. */
   readonly options: Readonly<Record<string, unknown>>;
   /** Its tool `bash` prints this, its tool `wait` ends after a second and a half, and its tool `delegate` starts a sub-agent. */
