@@ -1,7 +1,8 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import type { ModelTool, RunningTool, ToolParameter } from "../../plugin/host/agent-host.ts";
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import type { ModelTool, RunningTool } from "../../plugin/host/agent-host.ts";
+import { inputSchema } from "../../plugin/tools/tools.ts";
+import { asObject, asString, type UnknownObject } from "../../text/json.ts";
 
 /**
  * Tools of ours as a server of the Model Context Protocol over stdin and stdout: what the agents of hooks ask of one, and an
@@ -91,36 +92,8 @@ function describe(
   [name, { description, parameters }]: readonly [string, ModelTool],
   { readOnly }: McpServer,
 ): object {
-  const required = Object.keys(parameters).filter((key) => parameters[key]?.isRequired);
-  const properties = Object.fromEntries(
-    Object.entries(parameters).map(([key, each]) => [key, schemaOf(each)]),
-  );
   // What a tool of ours starts is held to what the session may do without asking.
   const readOnlyHint = readOnly.includes(name);
   const annotations = { readOnlyHint, destructiveHint: false, openWorldHint: false };
-  return { name, description, inputSchema: { type: "object", properties, required }, annotations };
-}
-
-function schemaOf(parameter: ToolParameter): object {
-  const { description } = parameter;
-  switch (parameter.type) {
-    case "word":
-      return omitUndefined({ type: "string", enum: parameter.words, description });
-    case "text":
-      return omitUndefined({ type: "string", description });
-    case "number":
-      return omitUndefined({
-        type: "number",
-        minimum: parameter.least,
-        maximum: parameter.most,
-        description,
-      });
-    case "whole-number":
-      return omitUndefined({
-        type: "integer",
-        minimum: parameter.least,
-        maximum: parameter.most,
-        description,
-      });
-  }
+  return { name, description, inputSchema: inputSchema(parameters), annotations };
 }

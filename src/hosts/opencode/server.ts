@@ -10,11 +10,11 @@ import type {
   RunningTool,
   ToolCall,
   ToolOutputChange,
-  ToolParameter,
   WholeOutput,
 } from "../../plugin/host/agent-host.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
+import { inputSchema } from "../../plugin/tools/tools.ts";
 import { asObject, asString } from "../../text/json.ts";
 import { patchedFiles, readHostFile } from "../host-files.ts";
 import { askToStart, createChildSessions, listAgents } from "./child-sessions.ts";
@@ -319,9 +319,7 @@ function toolDefinition({ description, parameters, execute }: ModelTool, calls: 
   return {
     description,
     // Plain JSON schema would make every parameter required.
-    args: Object.fromEntries(
-      Object.entries(parameters).map(([name, parameter]) => [name, schemaOf(parameter)] as const),
-    ),
+    args: (z.fromJSONSchema(inputSchema(parameters)) as z.ZodObject).shape,
     async execute(args, context) {
       let rejection: unknown;
       const mayStart: RunningTool["mayStart"] = async (agent, title) => {
@@ -348,31 +346,4 @@ function runningTool(context: ToolContext): Omit<RunningTool, "mayStart"> {
     ...(model && { model }),
     setTitle: (title) => context.metadata({ title }),
   };
-}
-
-function schemaOf(parameter: ToolParameter): z.ZodType {
-  const { description, isRequired } = parameter;
-  const plain = plainSchema(parameter);
-  const schema = isRequired ? plain : plain.optional();
-  return description === undefined ? schema : schema.describe(description);
-}
-
-function plainSchema(parameter: ToolParameter): z.ZodType {
-  switch (parameter.type) {
-    case "word":
-      return z.enum(parameter.words);
-    case "text": {
-      const { minChars = 1, maxChars, pattern } = parameter;
-      let schema = z.string();
-      if (pattern !== undefined) return schema.regex(pattern);
-      if (minChars > 0) schema = schema.min(minChars);
-      return maxChars === undefined ? schema : schema.max(maxChars);
-    }
-    case "number":
-    case "whole-number": {
-      const { least, most } = parameter;
-      const number = parameter.type === "number" ? z.number() : z.number().int();
-      return most === undefined ? number.min(least) : number.min(least).max(most);
-    }
-  }
 }

@@ -5,17 +5,10 @@ import type {
   ModelTool,
   RunningTool,
   ToolOutputChange,
-  ToolParameter,
   WholeOutput,
 } from "../../plugin/host/agent-host.ts";
-import {
-  asArray,
-  asObject,
-  asString,
-  createLruMap,
-  omitUndefined,
-  type UnknownObject,
-} from "../../text/json.ts";
+import { inputSchema } from "../../plugin/tools/tools.ts";
+import { asArray, asObject, asString, createLruMap, type UnknownObject } from "../../text/json.ts";
 import { patchedFiles, wholeFromFile } from "../host-files.ts";
 
 /** What OpenCode 2's tools mean. */
@@ -149,34 +142,3 @@ export function toolDefinition(name: string, tool: ModelTool, running: RunningFa
 
 /** What a running tool is told, from what the host gives to it. */
 type RunningFacts = (call: UnknownObject) => Promise<RunningTool>;
-
-/** The arguments of a tool as a JSON schema. */
-export function inputSchema(parameters: ModelTool["parameters"]): UnknownObject {
-  const entries = Object.entries(parameters);
-  return {
-    type: "object",
-    properties: Object.fromEntries(entries.map(([key, parameter]) => [key, schemaOf(parameter)])),
-    required: entries.flatMap(([key, { isRequired }]) => (isRequired ? [key] : [])),
-    additionalProperties: false,
-  };
-}
-
-function schemaOf(parameter: ToolParameter): UnknownObject {
-  const { description } = parameter;
-  switch (parameter.type) {
-    case "word":
-      return omitUndefined({ type: "string", enum: parameter.words, description });
-    case "text": {
-      const { minChars = 1, maxChars: maxLength, pattern } = parameter;
-      return pattern === undefined
-        ? omitUndefined({ type: "string", minLength: minChars || undefined, maxLength, description })
-        : omitUndefined({ type: "string", pattern: pattern.source, description });
-    }
-    case "number":
-    case "whole-number": {
-      const { least: minimum, most: maximum } = parameter;
-      const type = parameter.type === "number" ? "number" : "integer";
-      return omitUndefined({ type, minimum, maximum, description });
-    }
-  }
-}

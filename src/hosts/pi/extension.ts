@@ -7,6 +7,7 @@ import type { AgentPlugin, FinishedTool, RunningTool, WholeOutput } from "../../
 import type { RequestEntry } from "../../plugin/host/host-parts.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
+import { inputSchema } from "../../plugin/tools/tools.ts";
 import {
   asArray,
   asNumber,
@@ -23,7 +24,7 @@ import { reportOf } from "../hooks/report.ts";
 import { createLogFile, wholeFromFile } from "../host-files.ts";
 import { HOOK_MS, refusalOf } from "../opencode/hooks.ts";
 import { inTime } from "../opencode/sessions.ts";
-import { contentText, inputSchema } from "../opencode2/tools.ts";
+import { contentText } from "../opencode2/tools.ts";
 import {
   createPiHost,
   modelFacts,

@@ -7,7 +7,7 @@ import {
 } from "../../session/recall.ts";
 import { createRecallSearch, formatMatches, type SearchRecall } from "../../session/search.ts";
 import { check, numberFrom, oneOf, type Rule, rule, wholeFrom } from "../../text/check.ts";
-import { createLruMap, isObject } from "../../text/json.ts";
+import { createLruMap, isObject, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import { plural } from "../../text/truncate.ts";
 import { spanHandle } from "../../transcript/content.ts";
@@ -99,6 +99,37 @@ function textRule({ minChars = 1, maxChars = Infinity, pattern, expects }: TextP
     const { length } = value.trim();
     return length >= minChars && length <= maxChars;
   });
+}
+
+/** The arguments of a tool as a JSON schema. */
+export function inputSchema(parameters: ModelTool["parameters"]): UnknownObject {
+  const entries = Object.entries(parameters);
+  return {
+    type: "object",
+    properties: Object.fromEntries(entries.map(([key, parameter]) => [key, schemaOf(parameter)])),
+    required: entries.flatMap(([key, { isRequired }]) => (isRequired ? [key] : [])),
+    additionalProperties: false,
+  };
+}
+
+function schemaOf(parameter: ToolParameter): UnknownObject {
+  const { description } = parameter;
+  switch (parameter.type) {
+    case "word":
+      return omitUndefined({ type: "string", enum: parameter.words, description });
+    case "text": {
+      const { minChars = 1, maxChars: maxLength, pattern } = parameter;
+      return pattern === undefined
+        ? omitUndefined({ type: "string", minLength: minChars || undefined, maxLength, description })
+        : omitUndefined({ type: "string", pattern: pattern.source, description });
+    }
+    case "number":
+    case "whole-number": {
+      const { least: minimum, most: maximum } = parameter;
+      const type = parameter.type === "number" ? "number" : "integer";
+      return omitUndefined({ type, minimum, maximum, description });
+    }
+  }
 }
 
 type TextParameter = Extract<ToolParameter, { readonly type: "text" }>;
