@@ -1,6 +1,7 @@
 import type { FormatName } from "../formats/detect-format.ts";
 import { codexLine } from "../formats/files/codex/codex-line.ts";
 import { timeOf } from "../formats/lines/line-format.ts";
+import { readTokens } from "../formats/wires/opencode/decode-messages.ts";
 import { asArray, asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../text/json.ts";
 import type { ModelRef, Transcript, Usage } from "../transcript/message.ts";
 import { claudeCodeRequests } from "./claude-code-requests.ts";
@@ -208,15 +209,7 @@ function openCodeRequests(messages: readonly unknown[]): readonly RecordedReques
     const { id, role, tokens, time, modelID, providerID, cost, summary, mode, ...more } = asObject(info);
     if (asArray(parts).some((part) => asObject(part).type === "compaction"))
       since.push({ type: "compaction", detail: "" });
-    const { input, output, reasoning, cache } = asObject(tokens);
-    const { read, write } = asObject(cache);
-    const usage: Usage = {
-      inputTokens: asNumber(input) ?? 0,
-      outputTokens: asNumber(output) ?? 0,
-      reasoningTokens: asNumber(reasoning) ?? 0,
-      cacheReadTokens: asNumber(read) ?? 0,
-      cacheWriteTokens: asNumber(write) ?? 0,
-    };
+    const { totalTokens: _, ...usage } = readTokens(tokens);
     if (role !== "assistant" || promptTokensOf(usage) + usage.outputTokens === 0) continue;
     const isSummary = summary === true;
     const asked = asString(more.agent) ?? asString(mode);

@@ -1,7 +1,8 @@
-import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
+import { readTokens, type SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import type { AgentPlugin, HostSignal, ToolCall } from "../../plugin/host/agent-host.ts";
-import { asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
-import { inTime, readError, readSession } from "./sessions.ts";
+import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
+import { clipLine } from "../../text/truncate.ts";
+import { inTime, readError, readSession, requestTokens } from "./sessions.ts";
 
 /** What OpenCode gives to a plugin when it loads it; only what we use is named. */
 export interface PluginInput {
@@ -274,7 +275,7 @@ export function readSignal({ type, properties }: HostEvent): HostSignal | undefi
     }
     case "permission.asked": {
       const askId = asString(properties.id);
-      const what = askText(properties);
+      const what = askText(properties.permission, properties.patterns);
       return askId === undefined ? undefined : { type: "permission-asked", sessionId, askId, what };
     }
     case "permission.replied": {
@@ -286,10 +287,9 @@ export function readSignal({ type, properties }: HostEvent): HostSignal | undefi
 }
 
 /** What is asked for: the kind, and the command or the path. */
-function askText({ permission, patterns }: UnknownObject): string {
-  const [pattern = ""] = Array.isArray(patterns) ? patterns.map(textOrJson) : [];
-  const text = `${asString(permission) ?? "a tool"} ${pattern}`.replace(/\s+/g, " ").trim();
-  return text.length <= MAX_ASK_CHARS ? text : `${text.slice(0, MAX_ASK_CHARS - 1)}…`;
+export function askText(kind: unknown, about: unknown): string {
+  const [first = ""] = asArray(about).map(textOrJson);
+  return clipLine(`${asString(kind) ?? "a tool"} ${first}`, MAX_ASK_CHARS);
 }
 
 const MAX_ASK_CHARS = 80;
@@ -301,8 +301,6 @@ function readAnswer(info: UnknownObject): HostSignal | undefined {
   const isComplete = asNumber(asObject(info.time).completed) !== undefined;
   if (info.role !== "assistant" || !isComplete || messageId === undefined || sessionId === undefined)
     return undefined;
-  const tokens = asObject(info.tokens);
-  const cache = asObject(tokens.cache);
   return {
     type: "answer",
     sessionId,
@@ -311,11 +309,7 @@ function readAnswer(info: UnknownObject): HostSignal | undefined {
       type: "request",
       messageId,
       model: `${asString(info.providerID) ?? "?"}/${asString(info.modelID) ?? "?"}`,
-      inputTokens: asNumber(tokens.input) ?? 0,
-      outputTokens: asNumber(tokens.output) ?? 0,
-      reasoningTokens: asNumber(tokens.reasoning) ?? 0,
-      cacheReadTokens: asNumber(cache.read) ?? 0,
-      cacheWriteTokens: asNumber(cache.write) ?? 0,
+      ...requestTokens(readTokens(info.tokens)),
       costUSD: asNumber(info.cost) ?? 0,
       ...(info.summary === true && { summary: true }),
       ...(info.error !== undefined && { error: asString(asObject(info.error).name) ?? "error" }),

@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import type { ForkError } from "../../fork/life/record.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
-import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
+import { type SessionMessage, withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
 import {
   HOST_CALL_MS,
   type HostPrompt,
@@ -13,6 +12,7 @@ import {
 } from "../../plugin/host/agent-host.ts";
 import type { ModelFacts } from "../../plugin/host/host-parts.ts";
 import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import type { Usage } from "../../transcript/message.ts";
 import { lastUserTurn, OWN_METADATA } from "./messages.ts";
 
 /** The sessions of OpenCode over its routes. */
@@ -174,7 +174,8 @@ export function createMessageId(nowMs: number): string {
 let lastMs = 0;
 let counter = 0;
 
-function randomText(length: number): string {
+/** So many letters and digits. */
+export function randomText(length: number): string {
   return Array.from(randomBytes(length), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
 }
 
@@ -289,13 +290,19 @@ export function readSession(info: UnknownObject): SessionFacts | undefined {
 /** The agent of a session that names none. */
 export const DEFAULT_AGENT = "build";
 
-function tokensOf(tokens: unknown): number {
+/** All tokens of an answer, or of all answers of a session. */
+export function tokensOf(tokens: unknown): number {
   const { input, output, reasoning, cache } = asObject(tokens);
   const { read, write } = asObject(cache);
   return [input, output, reasoning, read, write].reduce<number>(
     (sum, value) => sum + (asNumber(value) ?? 0),
     0,
   );
+}
+
+/** The counts that are journalled of a request. */
+export function requestTokens({ totalTokens: _, ...counts }: Usage): Omit<Usage, "totalTokens"> {
+  return counts;
 }
 
 /** An error of OpenCode by the class of the provider's error. */

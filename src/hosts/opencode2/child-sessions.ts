@@ -4,7 +4,7 @@ import type { AskingAgent, HostAgent, StartAnswer } from "../../plugin/host/host
 import { asObject, asString, omitUndefined, textOrJson, type UnknownObject } from "../../text/json.ts";
 import type { ChildNotes } from "../child-notes.ts";
 import { matches } from "../opencode/child-sessions.ts";
-import { DEFAULT_AGENT } from "../opencode/sessions.ts";
+import { DEFAULT_AGENT, randomText } from "../opencode/sessions.ts";
 import { listedIn, type SetupContext } from "./abilities.ts";
 import { ask } from "./sessions.ts";
 import { opencode2Tools } from "./tools.ts";
@@ -186,8 +186,5 @@ function readAgent({ id, mode, hidden, model }: UnknownObject): HostAgent {
 /** A new id in the host's own form, in which newer sessions come first. */
 function newSessionId(atMs: number): string {
   const time = ~(BigInt(atMs) * 0x1000n) & 0xffff_ffff_ffffn;
-  const random = Array.from({ length: 14 }, () => ALPHABET[Math.floor(Math.random() * ALPHABET.length)]);
-  return `ses_${time.toString(16).padStart(12, "0")}${random.join("")}`;
+  return `ses_${time.toString(16).padStart(12, "0")}${randomText(14)}`;
 }
-
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

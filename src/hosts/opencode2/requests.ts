@@ -1,6 +1,7 @@
 import type { AgentPlugin, OutgoingRequest } from "../../plugin/host/agent-host.ts";
 import type { ModelFacts } from "../../plugin/host/host-parts.ts";
-import { asArray, asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { readModel } from "../opencode/sessions.ts";
 import { listModels, type SetupContext } from "./abilities.ts";
 import { type AnswerFacts, textOfContent } from "./messages.ts";
 
@@ -66,7 +67,7 @@ export function createModelList(context: SetupContext): ModelList {
       const found = (await listed).find((each) => each.id === named.id && each.providerID === named.provider);
       // The host knows its models only some time after it has loaded its plugins.
       if (found === undefined) listed = undefined;
-      return { ...named, ...(found && readLimits(found)) };
+      return { ...named, ...(found && readListed(found)) };
     },
     refresh() {
       listed = undefined;
@@ -74,22 +75,12 @@ export function createModelList(context: SetupContext): ModelList {
   };
 }
 
-function readLimits({ limit, cost }: UnknownObject): Omit<ModelFacts, "provider" | "id"> {
-  const { context, input, output } = asObject(limit);
-  // Prices for longer contexts follow behind the first.
-  const [first] = asArray(cost).map(asObject);
-  const { read, write } = asObject(first?.cache);
-  const price = asNumber(first?.input) ?? 0;
-  const isWide = (asNumber(context) ?? 0) > 2 * COMPACTION_BUFFER_TOKENS;
-  return omitUndefined({
-    contextTokens: asNumber(context),
-    inputTokens: asNumber(input),
-    outputTokens: isWide ? Math.max(asNumber(output) ?? 0, COMPACTION_BUFFER_TOKENS) : asNumber(output),
-    prices:
-      price > 0
-        ? { input: price, cacheRead: asNumber(read) ?? 0, cacheWrite: asNumber(write) ?? 0 }
-        : undefined,
-  });
+/** Prices for longer contexts follow behind the first. */
+function readListed(found: UnknownObject): Partial<ModelFacts> {
+  const facts = readModel({ ...found, cost: asArray(found.cost)[0] }) ?? {};
+  const { contextTokens = 0, outputTokens = 0 }: Partial<ModelFacts> = facts;
+  const isWide = contextTokens > 2 * COMPACTION_BUFFER_TOKENS;
+  return isWide ? { ...facts, outputTokens: Math.max(outputTokens, COMPACTION_BUFFER_TOKENS) } : facts;
 }
 
 /**

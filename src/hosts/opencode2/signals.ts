@@ -1,16 +1,17 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import type { ForkError } from "../../fork/life/record.ts";
+import { readTokens } from "../../formats/wires/opencode/decode-messages.ts";
 import type { AgentPlugin, HostSignal } from "../../plugin/host/agent-host.ts";
 import {
-  asArray,
   asNumber,
   asObject,
   asString,
   createLruMap,
   omitUndefined,
-  textOrJson,
   type UnknownObject,
 } from "../../text/json.ts";
+import { askText } from "../opencode/hooks.ts";
+import { requestTokens } from "../opencode/sessions.ts";
 import { type AnswerFacts, isOwnId } from "./messages.ts";
 import type { ModelList } from "./requests.ts";
 import type { Sessions } from "./sessions.ts";
@@ -88,7 +89,7 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
   function tellAnswer(sessionId: string, data: UnknownObject): void {
     const messageId = asString(data.assistantMessageID) ?? "";
     const error = readError(data.error);
-    const usage = readUsage(data.tokens);
+    const usage = readTokens(data.tokens);
     answers.learn(
       messageId,
       omitUndefined({
@@ -107,7 +108,7 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
         type: "request",
         messageId,
         model: `${model?.provider ?? "?"}/${model?.id ?? "?"}`,
-        ...usage,
+        ...requestTokens(usage),
         costUSD: asNumber(data.cost) ?? 0,
         ...(error && { error: error.kind }),
       },
@@ -179,7 +180,12 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
       case "permission.asked": {
         const askId = asString(data.id) ?? "";
         sessions.asked(askId, sessionId);
-        return emit({ type: "permission-asked", sessionId, askId, what: askText(data) });
+        return emit({
+          type: "permission-asked",
+          sessionId,
+          askId,
+          what: askText(data.action, data.resources),
+        });
       }
       case "permission.replied":
         return emit({ type: "permission-answered", sessionId, askId: asString(data.requestID) ?? "" });
@@ -189,18 +195,6 @@ function createSignalReader(setup: SignalsSetup): (event: UnknownObject) => Prom
 
 const MAX_SESSIONS = 4_096;
 const STOPPED: ForkError = { kind: "aborted", message: "it was stopped" };
-
-function readUsage(tokens: unknown) {
-  const { input, output, reasoning, cache } = asObject(tokens);
-  const { read, write } = asObject(cache);
-  return {
-    inputTokens: asNumber(input) ?? 0,
-    outputTokens: asNumber(output) ?? 0,
-    reasoningTokens: asNumber(reasoning) ?? 0,
-    cacheReadTokens: asNumber(read) ?? 0,
-    cacheWriteTokens: asNumber(write) ?? 0,
-  };
-}
 
 /** An error of OpenCode 2 by the class of the provider's error. */
 function readError(error: unknown): ForkError | undefined {
@@ -213,12 +207,3 @@ function readError(error: unknown): ForkError | undefined {
 }
 
 const MAX_MESSAGE_CHARS = 1_000;
-
-/** What is asked for: the kind, and the command or the path. */
-function askText({ action, resources }: UnknownObject): string {
-  const [resource = ""] = asArray(resources).map(textOrJson);
-  const text = `${asString(action) ?? "a tool"} ${resource}`.replace(/\s+/g, " ").trim();
-  return text.length <= MAX_ASK_CHARS ? text : `${text.slice(0, MAX_ASK_CHARS - 1)}…`;
-}
-
-const MAX_ASK_CHARS = 80;

@@ -10,7 +10,6 @@ import {
 import { createIdDeduplicator, type MessageError } from "../../../transcript/message.ts";
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import { filePart, opaquePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
-import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
   type LinePiece,
@@ -20,6 +19,7 @@ import {
   userHead,
 } from "../../lines/line-format.ts";
 import { syntheticText, wholePiece } from "../../lines/pieces.ts";
+import { readTokens } from "../../wires/opencode/decode-messages.ts";
 
 /** What each stored message gives to the conversation; a switch of agent, model or folder gives nothing. */
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
@@ -147,25 +147,15 @@ function assistantHead(message: UnknownObject, createdAt: number | undefined): M
   const { providerID, id } = asObject(message.model);
   const provider = asString(providerID);
   const modelId = asString(id);
-  const { cache, ...tokens } = asObject(message.tokens);
-  const { read, write } = asObject(cache);
   return omitUndefined({
     role: "assistant",
     createdAt,
     finish: asString(message.finish),
     error: readError(message.error),
-    usage: message.tokens === undefined ? undefined : readUsage({ ...tokens, read, write }, USAGE),
+    usage: message.tokens === undefined ? undefined : readTokens(message.tokens),
     model: provider === undefined || modelId === undefined ? undefined : { provider, id: modelId },
   });
 }
-
-const USAGE: UsageNames = {
-  input: "input",
-  output: "output",
-  reasoning: "reasoning",
-  cacheRead: "read",
-  cacheWrite: "write",
-};
 
 function readError(error: unknown): MessageError | undefined {
   const { type, message } = asObject(error);

@@ -4,6 +4,7 @@ import {
   asObject,
   asString,
   asTrue,
+  isObject,
   omitUndefined,
   textOrJson,
   type UnknownObject,
@@ -16,16 +17,11 @@ import {
   type MessageId,
   type ModelRef,
   type Transcript,
+  type Usage,
 } from "../../../transcript/message.ts";
 import type { CallId, FilePart, InputCut, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import { filePart, opaquePart } from "../../blocks/block-content.ts";
-import {
-  createMarkingNamer,
-  createOpenCalls,
-  readMetadata,
-  readUsage,
-  type UsageNames,
-} from "../../blocks/message-head.ts";
+import { createMarkingNamer, createOpenCalls, readMetadata } from "../../blocks/message-head.ts";
 
 /** A transcript, and for each wire part the canonical part that it became (or half of which it is). */
 export interface Decoded {
@@ -162,7 +158,7 @@ function decodeInfo(info: UnknownObject, id: MessageId, parts: readonly Part[]):
     unfinished: asTrue(isAssistant && info.finish === undefined && info.tokens !== undefined),
     error: decodeError(info.error),
     parentId: asString(info.parentID),
-    usage: readUsage(flatTokens(info.tokens), USAGE),
+    usage: isObject(info.tokens) ? readTokens(info.tokens) : undefined,
     model: decodeModel(info),
     metadata: readMetadata(asObject(info.metadata).carryover),
   });
@@ -177,21 +173,20 @@ function decodeError(error: unknown): MessageError | undefined {
   };
 }
 
-/** Token counts in one object: OpenCode keeps those of the cache in an object of their own. */
-function flatTokens(tokens: unknown): unknown {
-  if (typeof tokens !== "object" || tokens === null) return undefined;
-  const { read, write } = asObject(asObject(tokens).cache);
-  return { ...tokens, read, write };
+/** Token counts as both versions of OpenCode write them: those of the cache in an object of their own. */
+export function readTokens(tokens: unknown): Usage {
+  const { input, output, reasoning, total, cache } = asObject(tokens);
+  const { read, write } = asObject(cache);
+  const count = (value: unknown): number => asNumber(value) ?? 0;
+  return omitUndefined({
+    inputTokens: count(input),
+    outputTokens: count(output),
+    reasoningTokens: count(reasoning),
+    cacheReadTokens: count(read),
+    cacheWriteTokens: count(write),
+    totalTokens: asNumber(total),
+  });
 }
-
-const USAGE: UsageNames = {
-  input: "input",
-  output: "output",
-  reasoning: "reasoning",
-  cacheRead: "read",
-  cacheWrite: "write",
-  total: "total",
-};
 
 function decodeModel(info: UnknownObject): ModelRef | undefined {
   const model = asObject(info.model);

@@ -12,6 +12,7 @@ import { tokenFamilyOf } from "../../../text/tokens/estimate-tokens.ts";
 import { clipLine, formatNumber, plural } from "../../../text/truncate.ts";
 import { estimateMessageTokens, estimateResultTokens } from "../../../transcript/estimate-message.ts";
 import type { Transcript } from "../../../transcript/message.ts";
+import { tokensOf } from "../../opencode/sessions.ts";
 import type { LeftContent } from "./watch.ts";
 
 /** The forks of a root session by number, as the screen shows them. */
@@ -119,12 +120,7 @@ export function windowFill(messages: readonly unknown[], models: readonly unknow
     ({ type, tokens }, index) => type === "assistant" && tokens !== undefined && index > compacted,
   );
   if (answer === undefined) return undefined;
-  const { input, output, reasoning, cache } = asObject(answer.tokens);
-  const { read, write } = asObject(cache);
-  const tokens = [input, output, reasoning, read, write].reduce<number>(
-    (sum, count) => sum + (asNumber(count) ?? 0),
-    0,
-  );
+  const tokens = tokensOf(answer.tokens);
   if (tokens <= 0) return undefined;
   const { id, providerID } = asObject(answer.model);
   const model = models.map(asObject).find((each) => each.id === id && each.providerID === providerID);
