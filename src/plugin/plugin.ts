@@ -1,4 +1,3 @@
-import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
 import { createLruMap } from "../text/json.ts";
 import {
   createPluginContext,
@@ -9,19 +8,17 @@ import {
 import { readPluginOptions } from "./context/options.ts";
 import { createControlFeature, createLoadedNotice } from "./control.ts";
 import { createDeliveryFeature } from "./delivery/delivery.ts";
-import { createForkLinks } from "./forks/child.ts";
 import { createChildEventsFeature, createChildGuards, createGraftFeature } from "./forks/children.ts";
 import { createForkClockFeature } from "./forks/clock.ts";
 import { createForks, type ForkSetup } from "./forks/forks.ts";
 import type { AgentHost, AgentPlugin, Handlers } from "./host/agent-host.ts";
-import { createViewCapture } from "./stores/views.ts";
 import { createForkCancelTool, createForkResultTool, createForkTool } from "./tools/fork-tools.ts";
 import { createRecallTool } from "./tools/tools.ts";
 import { createBoundToolOutput } from "./window/bound-output.ts";
 import { createCompactionContext } from "./window/compaction.ts";
 import { createOwnCompaction } from "./window/own-compaction.ts";
 import { createPinnedTexts } from "./window/pins.ts";
-import { createModelWindows, createPruneWindow } from "./window/prune.ts";
+import { createPruneWindow } from "./window/prune.ts";
 
 /**
  * The plugin of any coding agent: an adapter gives the agent as an `AgentHost` and calls the handlers that come back.
@@ -61,15 +58,12 @@ interface PluginEnvironment {
 function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): readonly Feature[] {
   // Not even made in a child: some have a clock, by which it would take over the forks of a parent that was killed.
   const ofParent = (create: () => readonly Feature[]) => (scope === "child" ? [] : create());
-  const capture = createViewCapture();
-  const links = createForkLinks(context.host);
-  const windows = createModelWindows(context.options, overflowOfEnvironment(context.env));
-  const forks = createForks({ context, capture, views: context.stores.views, links, windows });
+  const forks = createForks(context);
+  const { capture, windows, linkOf } = forks;
   const pins = createPinnedTexts(context.options.pin);
-  const isChild = async (sessionId: string): Promise<boolean> =>
-    (await links.linkOf(sessionId)) !== undefined;
+  const isChild = async (sessionId: string): Promise<boolean> => (await linkOf(sessionId)) !== undefined;
   const inheritedFrom = async (sessionId: string): Promise<string | undefined> => {
-    const link = await links.linkOf(sessionId);
+    const link = await linkOf(sessionId);
     return link?.way === "text" ? undefined : link?.parent;
   };
   const pruning = createPruneWindow({ context, pins, windows, isChild });
@@ -78,10 +72,7 @@ function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): 
     delivery.beforeCompaction?.({ sessionId });
   const compaction = createOwnCompaction({ context, pins, windows, roster });
   return [
-    ...ofParent(() => [
-      createLoadedNotice(context),
-      { name: "session tree", onSignal: async (signal) => context.tree.observe(signal) },
-    ]),
+    ...ofParent(() => [createLoadedNotice(context)]),
     createRequestJournal(context),
     windows.feature,
     createBoundToolOutput(context),

@@ -4,17 +4,14 @@ import { currentRun, isLive } from "../../fork/life/record.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { createPluginContext, type Feature, type PluginContext } from "../../plugin/context/context.ts";
 import { createDeliveryFeature } from "../../plugin/delivery/delivery.ts";
-import { createForkLinks } from "../../plugin/forks/child.ts";
 import { createChildEventsFeature, createChildGuards } from "../../plugin/forks/children.ts";
 import { createForkAdoption, createForkClockFeature, isUnfinished } from "../../plugin/forks/clock.ts";
 import { createForks, type ForkSetup } from "../../plugin/forks/forks.ts";
 import type { AgentHost, AgentPlugin, ModelTool, RunningTool } from "../../plugin/host/agent-host.ts";
 import type { ModelFacts, StartAnswer } from "../../plugin/host/host-parts.ts";
 import { combineFeatures } from "../../plugin/plugin.ts";
-import { createViewCapture } from "../../plugin/stores/views.ts";
 import { createForkCancelTool, createForkResultTool, createForkTool } from "../../plugin/tools/fork-tools.ts";
 import { createRecallTool } from "../../plugin/tools/tools.ts";
-import { createModelWindows } from "../../plugin/window/prune.ts";
 import { asString } from "../../text/json.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { CHILD_VARIABLE, startWords } from "./child-process.ts";
@@ -40,8 +37,8 @@ export async function createAgentTools(agent: HookAgent, setup: AgentToolsSetup)
   const outputFolder = async (): Promise<string | undefined> =>
     callingFile === undefined ? undefined : agent.outputFolder?.(callingFile);
   const context = { ...base, spills: withAgentsFiles(base.spills, outputFolder) };
-  const parts = createForkParts(context);
-  const { forks } = parts;
+  const forks = createForks(context);
+  const parts = { context, forks };
   const recall = createRecallTool(parts);
   const isChild = (env[CHILD_VARIABLE] ?? "") !== "";
   const runs = isChild || problem !== undefined ? undefined : runForks(host, parts);
@@ -106,24 +103,12 @@ interface AgentToolsSetup extends AgentPlace {
   readonly version: string;
 }
 
-/** What tools and hooks need for forks. */
-function createForkParts(context: PluginContext): ForkSetup {
-  const forks = createForks({
-    context,
-    capture: createViewCapture(),
-    views: context.stores.views,
-    links: createForkLinks(context.host),
-    windows: createModelWindows(context.options),
-  });
-  return { context, forks };
-}
-
 /** Takes the results that wait for a session; a fork whose result it has got needs no hook any more. */
 async function takeResults(
   context: PluginContext,
   { sessionId, take }: TakenBy,
 ): Promise<string | undefined> {
-  const setup = createForkParts(context);
+  const setup = { context, forks: createForks(context) };
   const marked = waitingForks(context.env, sessionId);
   await createForkAdoption(setup).takeRoot(await context.tree.rootOf(sessionId));
   const text = await take(createDeliveryFeature(setup));

@@ -8,6 +8,7 @@ import type {
   HostSignal,
   LogLevel,
   ModelTool,
+  SessionFacts,
   UserCommand,
 } from "../host/agent-host.ts";
 import type { HostScreen, ShownPiece, ToastTone } from "../host/host-parts.ts";
@@ -200,42 +201,49 @@ const MAX_SHOWN = 256;
 
 const LEVELS: readonly PluginOptions["log"][] = ["debug", "info", "warn", "error", "off"];
 
-/** Which session hangs under which; the agent is asked once for each session that was used lately. */
+/** Which session hangs under which, and our notes on them; the agent is asked once for each session that was used lately. */
 interface SessionTree {
   /** The session itself when it has no parent or cannot be asked for. */
   rootOf(sessionId: string): Promise<string>;
-  parentOf(sessionId: string): Promise<string | undefined>;
+  /** What the plugin stored with a session; undefined where there is nothing, or it cannot be asked for. */
+  noteOf(sessionId: string): Promise<unknown>;
+  /** Takes what is known of a session without being asked for. */
+  learn(session: KnownSession): void;
   observe(signal: HostSignal): void;
 }
 
+type KnownSession = Pick<SessionFacts, "id" | "parentId" | "note">;
+
 export function createSessionTree({ sessions }: Pick<AgentHost, "sessions">): SessionTree {
-  const parents = createLruMap<string, Promise<string | undefined>>(MAX_SESSIONS);
-  const parentOf = (sessionId: string): Promise<string | undefined> => {
-    const known = parents.get(sessionId);
-    if (known !== undefined) return known;
+  const known = createLruMap<string, Promise<KnownSession | undefined>>(MAX_SESSIONS);
+  const factsOf = (sessionId: string): Promise<KnownSession | undefined> => {
+    const before = known.get(sessionId);
+    if (before !== undefined) return before;
     const asked = sessions.get(sessionId).then((answer) => {
-      if (answer.status === "ok") return answer.value.parentId;
-      parents.delete(sessionId);
+      if (answer.status === "ok") return answer.value;
+      known.delete(sessionId);
       return undefined;
     });
-    parents.set(sessionId, asked);
+    known.set(sessionId, asked);
     return asked;
   };
+  const learn = ({ id, parentId, note }: KnownSession): void =>
+    known.set(id, Promise.resolve({ id, note, ...(parentId !== undefined && { parentId }) }));
   return {
-    parentOf,
+    noteOf: async (sessionId) => (await factsOf(sessionId))?.note,
     async rootOf(sessionId) {
       const seen = new Set<string>();
       for (let id = sessionId; ; ) {
         seen.add(id);
-        const parent = await parentOf(id);
+        const parent = (await factsOf(id))?.parentId;
         if (parent === undefined || seen.has(parent)) return id;
         id = parent;
       }
     },
+    learn,
     observe(signal) {
-      if (signal.type === "deleted") parents.delete(signal.sessionId);
-      else if (signal.type === "created" || signal.type === "updated")
-        parents.set(signal.session.id, Promise.resolve(signal.session.parentId));
+      if (signal.type === "deleted") known.delete(signal.sessionId);
+      else if (signal.type === "created") learn(signal.session);
     },
   };
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { completedFork, OWNER, runningFork, step } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
-import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
 import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
 import { asObject } from "../../text/json.ts";
 import { createForkAdoption } from "../forks/clock.ts";
+import { createForks } from "../forks/forks.ts";
 import { createDeliveryFeature } from "./delivery.ts";
 
 const HERE: ForkOwner = { ...OWNER, process: currentProcess() };
@@ -14,7 +14,7 @@ const GONE: ForkOwner = { ...OWNER, process: { ...currentProcess(), pid: 2 ** 22
 
 function createPlugin(answer: HostAnswer = { status: "ok", body: {} }, calls?: HostCalls) {
   const { context } = createTestContext({ answer, ...(calls && { calls }) });
-  const forks = createTestForks(context);
+  const forks = createForks(context);
   const hooks = hooksOf([createDeliveryFeature({ context, forks })]);
   return { context, forks, hooks, left: createForkAdoption({ context, forks }) };
 }

@@ -5,7 +5,6 @@ import type { ForkAction } from "../../fork/life/events.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
 import { createForkActions } from "./actions.ts";
-import { createForkLinks } from "./child.ts";
 import type { NewEvent } from "./keeper.ts";
 
 type Answer = HostAnswer | Promise<HostAnswer>;
@@ -42,7 +41,6 @@ function createHost(answers: Answers) {
     context,
     keeper: () => keeper as never,
     views: context.stores.views,
-    links: createForkLinks(context.host),
     fillSlots: () => {},
     planDelivery: () => {},
   });

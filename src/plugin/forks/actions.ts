@@ -14,7 +14,6 @@ import type { ViewStore } from "../stores/views.ts";
 import {
   type ChildReport,
   countCalls,
-  type ForkLinks,
   forkLinkOf,
   inspectChild,
   lastReport,
@@ -34,7 +33,6 @@ interface ForkActionsSetup {
   readonly context: PluginContext;
   readonly keeper: () => ForkKeeper;
   readonly views: ViewStore;
-  readonly links: ForkLinks;
   readonly fillSlots: (notBeforeMs: number | undefined) => void;
   readonly planDelivery: (parentSessionId: string) => void;
 }
@@ -229,7 +227,7 @@ async function startChild(
   const child = { rootSessionId, parentSessionId, caller, agent, model, title, note, ...inherited.value };
   const made = orThrowUnanswered(await sessions.createChild(child));
   if (made.status === "failed") return made;
-  setup.links.set(made.value, note);
+  setup.context.tree.learn({ id: made.value, parentId: rootSessionId, note });
   return storeInheritedText(setup, { record, sessionId: made.value });
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import { waitFor } from "../../../test/rig/wait-for.ts";
 import { currentRun } from "../../fork/life/record.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
 import { createChildLimits } from "./children.ts";
+import { createForks } from "./forks.ts";
 
 /** A running child whose session has cost so much. */
 async function createChild(fork: object, session: { cost: number } = { cost: 0 }) {
@@ -16,7 +16,7 @@ async function createChild(fork: object, session: { cost: number } = { cost: 0 }
     return { status: "ok", body: method === "GET" ? { id: "child", cost: session.cost } : {} };
   };
   const { context } = createTestContext({ options: { fork }, calls: { call } });
-  const forks = createTestForks(context);
+  const forks = createForks(context);
   await forks.keeper.add({ record: runningFork({ owner: forks.owner() }) });
   const limits = createChildLimits({ context, forks });
   const answer = (id: string) => ({
@@ -108,7 +108,7 @@ describe("the limits of a child", () => {
 
   it("leave sessions alone that are no children", async () => {
     const { context } = createTestContext();
-    const limits = createChildLimits({ context, forks: createTestForks(context) });
+    const limits = createChildLimits({ context, forks: createForks(context) });
     const call = { sessionId: "ses_other", callId: "c", tool: "read", input: {} };
     expect(await limits.beforeTool(call)).toBeUndefined();
   });

@@ -16,52 +16,13 @@ import { headCut } from "../../text/truncate.ts";
 import { renderMessage } from "../../transcript/content.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
-import type {
-  AgentHost,
-  HostMessage,
-  HostSignal,
-  SessionStatus,
-  StoredSession,
-  ToolCall,
-} from "../host/agent-host.ts";
+import type { AgentHost, HostMessage, SessionStatus, StoredSession, ToolCall } from "../host/agent-host.ts";
 
 /** What links a child session to its fork: the note that the session carries. */
 export interface ForkLink extends ForkMetadata {
   /** What people call the fork; unset in sessions from before it was kept. */
   readonly number?: number;
 }
-
-/** Which sessions are children of forks; the agent is asked once for each session that was used lately. */
-export interface ForkLinks {
-  linkOf(sessionId: string): Promise<ForkLink | undefined>;
-  set(sessionId: string, link: ForkLink): void;
-  observe(signal: HostSignal): void;
-}
-
-export function createForkLinks({ sessions }: Pick<AgentHost, "sessions">): ForkLinks {
-  const links = createLruMap<string, Promise<ForkLink | undefined>>(MAX_SESSIONS);
-  return {
-    linkOf(sessionId) {
-      const known = links.get(sessionId);
-      if (known !== undefined) return known;
-      const asked = sessions.get(sessionId).then((answer) => {
-        if (answer.status === "ok") return readForkLink(answer.value.note);
-        links.delete(sessionId);
-        return undefined;
-      });
-      links.set(sessionId, asked);
-      return asked;
-    },
-    set: (sessionId, link) => links.set(sessionId, Promise.resolve(link)),
-    observe(signal) {
-      if (signal.type === "deleted") links.delete(signal.sessionId);
-      else if (signal.type === "created")
-        links.set(signal.session.id, Promise.resolve(readForkLink(signal.session.note)));
-    },
-  };
-}
-
-const MAX_SESSIONS = 4_096;
 
 /** The note for the session of a fork's child. */
 export function forkLinkOf(record: ForkRecord): ForkLink {

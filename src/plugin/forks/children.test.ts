@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { completedFork, OWNER, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
-import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import { createChildEventsFeature, createGraftFeature } from "./children.ts";
+import { createForks } from "./forks.ts";
 
 async function createInstance() {
   const { context } = createTestContext();
-  const forks = createTestForks(context);
+  const forks = createForks(context);
   const hooks = hooksOf([createChildEventsFeature({ context, forks })]);
   const stored = await forks.views.put({
     messages: [{ info: { role: "user" }, parts: [{ type: "text", text: "Hi." }] }],
@@ -71,7 +71,7 @@ describe("a child that is about to repeat a request", () => {
         },
       },
     });
-    const forks = createTestForks(context);
+    const forks = createForks(context);
     const hooks = hooksOf([createChildEventsFeature({ context, forks })]);
     await forks.keeper.add({ record: { ...runningFork({ owner: forks.owner() }), childSessionId: "child" } });
     const properties = { sessionID: "child", status: { type: "retry" } };
@@ -116,7 +116,7 @@ describe("an exact fork that the provider does not read from its cache", () => {
         }),
       },
     });
-    const forks = createTestForks(context);
+    const forks = createForks(context);
     const stored = await forks.views.put({
       messages: [
         { info: { id: "m1", role: "user" }, parts: [{ type: "text", text: "Hi." }] },

@@ -15,7 +15,7 @@ import type { NewEvent } from "./keeper.ts";
 
 /** Turns what the agent says about sessions into events of the forks whose child or parent they are. */
 export function createChildEventsFeature({ context, forks }: ForkSetup): Feature {
-  const { keeper, links } = forks;
+  const { keeper } = forks;
   const { sessions } = context.host;
   const gone = createLruMap<string, true>(MAX_GONE);
   const limits = createChildLimits({ context, forks });
@@ -58,7 +58,7 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
     name: "fork events",
     holdsForks: true,
     async onSignal(signal) {
-      links.observe(signal);
+      context.tree.observe(signal);
       switch (signal.type) {
         case "idle":
           dispatchToChild(signal.sessionId, { type: "status", status: "idle" });
@@ -151,7 +151,7 @@ export function createChildGuards({ context, forks }: ForkSetup): Feature {
     name: "fork guards",
     holdsForks: true,
     async beforeTool(call) {
-      if ((await forks.links.linkOf(call.sessionId)) !== undefined) {
+      if ((await forks.linkOf(call.sessionId)) !== undefined) {
         const kind = tools.kindOf(call.tool);
         if (kind !== undefined) return REFUSALS[kind];
         const forbidden = await sessions.isForbidden(call);
@@ -178,13 +178,13 @@ const MAX_FILES = 4_096;
  * checked whether the provider really read the parent's prefix from there.
  */
 export function createGraftFeature({ context, forks }: ForkSetup): Feature {
-  const { capture, views, links } = forks;
+  const { capture, views, linkOf } = forks;
   const { format } = context.host;
   const summaries = createSummaryWatch(context);
   const checked = createLruMap<string, true>(MAX_CHECKED);
 
   async function checkPrefix(sessionId: string, { cacheReadTokens, costUSD }: RequestEntry): Promise<void> {
-    const link = await links.linkOf(sessionId);
+    const link = await linkOf(sessionId);
     if (link?.way !== "exact" || link.blob === undefined || checked.get(sessionId)) return;
     checked.set(sessionId, true);
     const view = await views.get(link.blob);
@@ -204,11 +204,11 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
     name: "inherited context",
     holdsForks: true,
     isFork: async (sessionId) =>
-      forks.keeper.ofChild(sessionId) !== undefined || (await links.linkOf(sessionId)) !== undefined,
+      forks.keeper.ofChild(sessionId) !== undefined || (await linkOf(sessionId)) !== undefined,
     async beforeRequest(request) {
       const { sessionId, messages } = request;
       capture.see(request, context.now());
-      const link = await links.linkOf(sessionId);
+      const link = await linkOf(sessionId);
       if (link?.blob === undefined || link.way === "text") return undefined;
       if (await summaries.covers(sessionId, messages)) return undefined;
       const view = await views.get(link.blob);
@@ -221,7 +221,7 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
       return [format.textMessage(lostText(view.reason), { sessionId, id: LOST_ID }), ...messages];
     },
     async cacheOwnerOf(sessionId) {
-      const link = await links.linkOf(sessionId);
+      const link = await linkOf(sessionId);
       return link?.way === "exact" ? link.parent : undefined;
     },
     async onSignal(signal) {

@@ -1,14 +1,14 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { completedFork, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
-import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import { createForkAdoption, createForkClockFeature, KEPT_MS } from "./clock.ts";
+import { createForks } from "./forks.ts";
 
 const START = { event: { type: "server.connected", properties: {} } };
 
 function createClock() {
   const { context, logged } = createTestContext();
-  const forks = createTestForks(context);
+  const forks = createForks(context);
   let isFull = false;
   const store = {
     ...forks.store,
@@ -58,7 +58,7 @@ function createInstance() {
   const { context, logged } = createTestContext();
   let nowMs = Date.now();
   const timed = { ...context, now: () => nowMs };
-  const forks = createTestForks(timed);
+  const forks = createForks(timed);
   const stored = async (): Promise<readonly string[]> => {
     const listed = await forks.store.list();
     return listed.status === "listed" ? listed.records.map(({ id }) => id) : [];
@@ -100,7 +100,7 @@ describe("what a program that runs for weeks keeps", () => {
 it("says so when the records cannot be read", async () => {
   const { context, logged } = createTestContext();
   const failed = async () => ({ status: "failed", code: "EIO", reason: "no disk" }) as const;
-  const forks = createTestForks(context);
+  const forks = createForks(context);
   const left = createForkAdoption({ context, forks: { ...forks, store: { ...forks.store, list: failed } } });
   expect(await left.takeUnfinished()).toBeUndefined();
   expect(logged).toEqual(["the records of forks cannot be read: no disk"]);

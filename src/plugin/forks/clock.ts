@@ -160,7 +160,7 @@ export function createForkAdoption({ context, forks }: ForkSetup): ForkAdoption 
 
   async function take({ record, version }: FoundFork): Promise<ForkRecord | undefined> {
     const taken = await keeper.adopt(record, version);
-    if (taken?.childSessionId !== undefined) await forks.links.linkOf(taken.childSessionId);
+    if (taken?.childSessionId !== undefined) await forks.linkOf(taken.childSessionId);
     return taken;
   }
 

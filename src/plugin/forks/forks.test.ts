@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { AT_MS, completedFork, runningFork, sampleFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { createMemoryRecordStore } from "../../stores/memory.ts";
-import { createForkNumbers } from "./forks.ts";
+import { createForkNumbers, createForks } from "./forks.ts";
 
-const createSample = () => createTestForks(createTestContext().context);
+const createSample = () => createForks(createTestContext().context);
 
 describe("waiting for the end of a fork", () => {
   it("is over at once for a call that was aborted before", async () => {

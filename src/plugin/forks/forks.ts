@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
 import {
   currentRun,
   type EndedRun,
@@ -14,10 +15,10 @@ import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
-import type { ViewCapture, ViewStore } from "../stores/views.ts";
-import type { ModelWindows } from "../window/prune.ts";
+import { createViewCapture, type ViewCapture, type ViewStore } from "../stores/views.ts";
+import { createModelWindows, type ModelWindows } from "../window/prune.ts";
 import { createForkActions } from "./actions.ts";
-import { createShownForks, type ForkLinks, type ShownForks } from "./child.ts";
+import { createShownForks, type ForkLink, readForkLink, type ShownForks } from "./child.ts";
 import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
 
 /** What the features about forks share. */
@@ -28,9 +29,10 @@ export interface Forks {
   readonly limits: ForkLimits;
   readonly capture: ViewCapture;
   readonly views: ViewStore;
-  readonly links: ForkLinks;
   readonly windows: ModelWindows;
   readonly shown: ShownForks;
+  /** The fork whose child a session is. */
+  linkOf(sessionId: string): Promise<ForkLink | undefined>;
   /** Who writes the records of this instance. */
   owner(): ForkOwner;
   /** What admission and delivery decide from. */
@@ -52,15 +54,8 @@ export interface ForkSetup {
   readonly forks: Forks;
 }
 
-interface ForksSetup {
-  readonly context: PluginContext;
-  readonly capture: ViewCapture;
-  readonly views: ViewStore;
-  readonly links: ForkLinks;
-  readonly windows: ModelWindows;
-}
-
-export function createForks({ context, capture, views, links, windows }: ForksSetup): Forks {
+export function createForks(context: PluginContext): Forks {
+  const { views } = context.stores;
   const limits = limitsOf(context);
   const instanceId = randomUUID();
   const process = currentProcess();
@@ -77,7 +72,6 @@ export function createForks({ context, capture, views, links, windows }: ForksSe
     context,
     keeper: () => keeper,
     views,
-    links,
     fillSlots(notBeforeMs) {
       if (notBeforeMs === undefined) fillSlots();
       else setTimeout(fillSlots, Math.max(0, notBeforeMs - context.now()) + 1).unref?.();
@@ -104,11 +98,11 @@ export function createForks({ context, capture, views, links, windows }: ForksSe
     store,
     numbers: createForkNumbers({ store, known: keeper.all, now: context.now }),
     limits,
-    capture,
+    capture: createViewCapture(),
     views,
-    links,
-    windows,
+    windows: createModelWindows(context.options, overflowOfEnvironment(context.env)),
     shown,
+    linkOf: async (sessionId) => readForkLink(await context.tree.noteOf(sessionId)),
     owner,
     view,
     waitForEnd(forkId, { limitMs, signal }) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostCalls } from "../../hosts/opencode/sessions.ts";
 import { createBoundToolOutput } from "../window/bound-output.ts";
+import { createForks } from "./forks.ts";
 import { launchFork } from "./launch.ts";
 
 const REQUEST = {
@@ -46,7 +46,7 @@ const PARENT = Array.from({ length: 20 }, (_, turn) => [
 /** One instance of the plugin, on a store of its own or that of another one. */
 function createInstance(store?: string) {
   const { context, folder } = createTestContext(store === undefined ? {} : { store });
-  const forks = createTestForks(context);
+  const forks = createForks(context);
   const launch = async (): Promise<number | string> => {
     const launched = await launchFork({
       context,
@@ -67,7 +67,7 @@ describe("launching a fork", () => {
     "as the documents say, with or without the rest of the plugin: $options",
     async ({ options, bounds }) => {
       const { context } = createTestContext({ options, answer: { status: "ok", body: PARENT } });
-      const launched = await launchFork({ context, forks: createTestForks(context), request: REQUEST });
+      const launched = await launchFork({ context, forks: createForks(context), request: REQUEST });
       if (launched.status !== "launched") throw new Error(launched.reason);
       const isDocumented = context.options.fork.profile === "documented";
       const { inherited } = launched.record;
@@ -99,7 +99,7 @@ describe("launching a fork", () => {
       call: async (_, path) => ({ status: "ok", body: path === "/agent" ? AGENTS : {} }),
     };
     const { context } = createTestContext({ calls });
-    const forks = createTestForks(context);
+    const forks = createForks(context);
     const mayStart = async () => ({ status: "refused", reason: "Not by task." }) as const;
     const request = { ...REQUEST, agent: given.agent, mayStart };
     const launched = await launchFork({ context, forks, request });
@@ -133,7 +133,7 @@ describe("launching a fork", () => {
     };
     const { context } = createTestContext({ calls });
     const request = { ...REQUEST, agent: "nobody" };
-    const launched = await launchFork({ context, forks: createTestForks(context), request });
+    const launched = await launchFork({ context, forks: createForks(context), request });
     expect(launched).toEqual({ status: "refused", reason: says });
   });
 

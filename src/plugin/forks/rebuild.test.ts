@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { sampleFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
 import { rebuildForks } from "./clock.ts";
+import { createForks } from "./forks.ts";
 
 const ASKED_BY = { messageId: "msg_1", callId: "call_1" };
 const LINK = { id: "f9", root: "root", parent: "parent", run: 1, way: "text", number: 3, askedBy: ASKED_BY };
@@ -48,7 +48,7 @@ function createInstance({ sessions = [SESSION], messages = [LAUNCH], parent }: T
       },
     },
   });
-  const forks = createTestForks(context);
+  const forks = createForks(context);
   const rebuild = async () => {
     const listed = await forks.store.list();
     if (listed.status === "failed") throw new Error(listed.reason);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
+import { createForks } from "../forks/forks.ts";
 import type { ShownPiece } from "../host/host-parts.ts";
 import { createForkTool } from "./fork-tools.ts";
 
@@ -16,7 +16,7 @@ function createTool() {
   const { context: plain } = createTestContext({ calls: { call } });
   const shown: ShownPiece[] = [];
   const context = { ...plain, show: (piece: ShownPiece) => void shown.push(piece) };
-  const forks = createTestForks(context);
+  const forks = createForks(context);
   const tool = createForkTool({ context, forks });
   const running = {
     sessionId: "ses_1",

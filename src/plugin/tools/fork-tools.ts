@@ -144,7 +144,7 @@ async function steerOrResume(
 ): Promise<string | Refusal> {
   const { context, forks } = setup;
   const root = await context.tree.rootOf(tool.sessionId);
-  if ((await forks.links.linkOf(tool.sessionId)) !== undefined) {
+  if ((await forks.linkOf(tool.sessionId)) !== undefined) {
     return { refused: "You are a fork and cannot speak to forks. Do it yourself." };
   }
   const record = findFork(forks.keeper.all(), { rootSessionId: root, name });
@@ -315,8 +315,7 @@ export function createForkCancelTool(setup: ForkSetup): ModelTool {
     description: "Stop a fork, or all. Gives its partial result; it can be resumed.",
     parameters: CANCEL_PARAMETERS,
     async run({ id }, tool) {
-      if ((await forks.links.linkOf(tool.sessionId)) !== undefined)
-        return "You are a fork and cannot stop forks.";
+      if ((await forks.linkOf(tool.sessionId)) !== undefined) return "You are a fork and cannot stop forks.";
       const root = await context.tree.rootOf(tool.sessionId);
       const records = forks.keeper.all().filter((record) => record.rootSessionId === root);
       const named =

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
 import { type RecallSource, recall as recallContent } from "../../session/recall.ts";
+import { createForks } from "../forks/forks.ts";
 import type { RunningTool } from "../host/agent-host.ts";
 import { createRecallTool } from "./tools.ts";
 
@@ -18,7 +18,7 @@ const CALL: RunningTool = {
 async function recall(args: unknown, answer: HostAnswer): Promise<string> {
   const { context } = createTestContext({ answer });
   await context.spills.put("The whole text.");
-  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  const tool = createRecallTool({ context, forks: createForks(context) });
   return (await tool.execute(args, CALL)) as string;
 }
 
@@ -52,7 +52,7 @@ it("reads a spilled text without asking for the conversation, and normalises it"
   });
   const stored = await context.spills.put("\u001b[31mred\u001b[0m text");
   if (stored.status === "failed") throw new Error(stored.reason);
-  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  const tool = createRecallTool({ context, forks: createForks(context) });
   expect(await tool.execute({ handle: stored.handle }, CALL)).toBe("red text");
   expect(calls).toBe(0);
 });
@@ -62,7 +62,7 @@ it("gives characters of one long line, says where to read on, and what there is 
   const line = Array.from({ length: 3_000 }, (_, index) => `${index},`).join("");
   const stored = await context.spills.put(line);
   if (stored.status === "failed") throw new Error(stored.reason);
-  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  const tool = createRecallTool({ context, forks: createForks(context) });
   const read = async (range: string): Promise<string> =>
     (await tool.execute({ handle: stored.handle, range }, CALL)) as string;
   expect(await read("c100-120")).toBe(line.slice(100, 120));
@@ -81,7 +81,7 @@ it("a search with a handle looks into what the handle names, and says when it is
   const stored = await context.spills.put(lines.join("\n"));
   if (stored.status === "failed") throw new Error(stored.reason);
   const { handle } = stored;
-  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  const tool = createRecallTool({ context, forks: createForks(context) });
   const read = async (args: unknown): Promise<string> => (await tool.execute(args, CALL)) as string;
   expect(await read({ handle, search: "line 12345" })).toMatch(/12346.*line 12345/);
   expect(await read({ handle, search: "Kassiopeia" })).toContain(
@@ -98,7 +98,7 @@ it("the beginning of a handle is enough also when the agent has summed up the ca
   const entry = { type: "tool-output", tool: "bash", callId: "c", by: "lines", shownChars: 1, totalChars: 2 };
   context.record("ses_1", { ...entry, handle: stored.handle });
   context.record("ses_2", { ...entry, handle: other.handle });
-  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  const tool = createRecallTool({ context, forks: createForks(context) });
   const read = (handle: string) => tool.execute({ handle }, CALL);
   await expect.poll(() => read(stored.handle.slice(0, 6))).toBe("The whole text.");
   expect(await read(other.handle.slice(0, 6))).toContain("Nothing is kept under");
@@ -110,7 +110,7 @@ it("a search finds an output that was bounded a moment ago, before the agent has
   if (stored.status === "failed") throw new Error("not stored");
   const entry = { type: "tool-output", tool: "bash", callId: "c", by: "lines", shownChars: 1, totalChars: 2 };
   context.record("ses_1", { ...entry, handle: stored.handle });
-  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  const tool = createRecallTool({ context, forks: createForks(context) });
   await expect
     .poll(() => tool.execute({ search: "Kassiopeia" }, CALL))
     .toMatch(/2: Kassiopeia is in the middle/);
@@ -144,7 +144,7 @@ describe("the beginning of a handle, as it is shown to people", () => {
       ],
     }));
     await context.spills.put("A text of another conversation.");
-    const tool = createRecallTool({ context, forks: createTestForks(context) });
+    const tool = createRecallTool({ context, forks: createForks(context) });
     const recall = async (handle: string): Promise<string> =>
       (await tool.execute({ handle }, CALL)) as string;
     return { context, handles, recall };
