@@ -64,6 +64,31 @@ export function textsOf(pieces: readonly NextPiece[]): readonly string[] {
   );
 }
 
+/** A line in which some texts are one field; where each of several ends is noted. */
+export function withTexts(line: UnknownObject, field: string, texts: readonly string[]): UnknownObject {
+  const { lengths: _, ...own } = asObject(line.carryover);
+  const isNoted = texts.length > 1 || texts.includes("");
+  const carryover = isNoted ? { ...own, lengths: texts.map((text) => text.length) } : own;
+  return { ...line, [field]: texts.join(TEXT_GAP), carryover };
+}
+
+/** The texts that a field holds. */
+export function splitTexts(line: UnknownObject, field: string): readonly string[] {
+  const text = asString(line[field]) ?? "";
+  const found: string[] = [];
+  let start = 0;
+  for (const length of asArray(asObject(line.carryover).lengths)) {
+    if (typeof length !== "number" || length < 0 || start + length > text.length) break;
+    found.push(text.slice(start, start + length));
+    start += length + TEXT_GAP.length;
+  }
+  if (found.length > 0 && start === text.length + TEXT_GAP.length) return found;
+  return text === "" ? [] : [text];
+}
+
+/** Between texts that are kept as one. */
+export const TEXT_GAP = "\n\n";
+
 /** The content of a message with other pieces: a text stays a text, unchanged blocks are the same references. */
 export function writeContent(
   content: unknown,

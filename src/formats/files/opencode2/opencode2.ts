@@ -8,8 +8,8 @@ import { markerNote, markerPart, writeCompactions } from "../../lines/compaction
 import { createLineFormat } from "../../lines/create-line-format.ts";
 import type { CreateContext, NextPiece, PlacedLine } from "../../lines/line-format.ts";
 import { noteOfMessage, withNote } from "../../lines/line-note.ts";
-import { partText, pieceText, textsOf } from "../../lines/pieces.ts";
-import { RESULT_SHAPE, readLines, readUser, TEXT_GAP } from "./read-lines.ts";
+import { partText, pieceText, textsOf, withTexts } from "../../lines/pieces.ts";
+import { RESULT_SHAPE, readLines, readUser } from "./read-lines.ts";
 
 /** The messages of an OpenCode 2 session as they are stored, or what `opencode export` writes. */
 export type Opencode2Wire =
@@ -95,14 +95,6 @@ function writeUser(message: UnknownObject, pieces: readonly NextPiece[]): object
 }
 
 const RANK = { skills: 0, text: 1, files: 2 } as const;
-
-/** A field that is one text with several in it; where each ends is noted. */
-function withTexts(message: UnknownObject, field: string, texts: readonly string[]): UnknownObject {
-  const { lengths: _, ...own } = asObject(message.carryover);
-  const isNoted = texts.length > 1 || texts.includes("");
-  const carryover = isNoted ? { ...own, lengths: texts.map((text) => text.length) } : own;
-  return { ...message, [field]: texts.join(TEXT_GAP), carryover };
-}
 
 function writeContents(content: readonly unknown[], pieces: readonly NextPiece[]): readonly unknown[] {
   return pieces.map(({ index, was, now }) => {

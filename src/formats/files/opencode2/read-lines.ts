@@ -18,7 +18,7 @@ import {
   NO_READINGS,
   userHead,
 } from "../../lines/line-format.ts";
-import { syntheticText, wholePiece } from "../../lines/pieces.ts";
+import { splitTexts, syntheticText, wholePiece } from "../../lines/pieces.ts";
 import { readTokens } from "../../wires/opencode/decode-messages.ts";
 
 /** What each stored message gives to the conversation; a switch of agent, model or folder gives nothing. */
@@ -80,7 +80,7 @@ export function readUser(message: UnknownObject): readonly UserField[] {
       piece: syntheticText(asString(asObject(skill).text) ?? ""),
     }),
   );
-  const texts = stretches(message, "text").map(
+  const texts = splitTexts(message, "text").map(
     (text, place): UserField => ({ from: "text", place, piece: wholePiece({ type: "text", text }) }),
   );
   const files = asArray(message.files).map(
@@ -98,25 +98,8 @@ function inNotedOrder(message: UnknownObject, fields: readonly UserField[]): rea
 }
 
 function textPieces(message: UnknownObject, field: string): readonly LinePiece[] {
-  return stretches(message, field).map(syntheticText);
+  return splitTexts(message, field).map(syntheticText);
 }
-
-/** A text of ours may have had several parts, which the message keeps as one text. */
-function stretches(message: UnknownObject, field: string): readonly string[] {
-  const text = asString(message[field]) ?? "";
-  const found: string[] = [];
-  let start = 0;
-  for (const length of asArray(asObject(message.carryover).lengths)) {
-    if (typeof length !== "number" || length < 0 || start + length > text.length) break;
-    found.push(text.slice(start, start + length));
-    start += length + TEXT_GAP.length;
-  }
-  if (found.length > 0 && start === text.length + TEXT_GAP.length) return found;
-  return text === "" ? [] : [text];
-}
-
-/** Between texts that are stored as one. */
-export const TEXT_GAP = "\n\n";
 
 /** The host asks at the newest completed compaction: its summary, and the newest turns as a text. */
 function readCompaction(

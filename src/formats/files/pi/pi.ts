@@ -15,7 +15,15 @@ import {
 } from "../../lines/line-format.ts";
 import { noteOfMessage, withNote } from "../../lines/line-note.ts";
 import { relink } from "../../lines/line-tree.ts";
-import { partText, resultPart, resultPieces, textsOf, writeContent } from "../../lines/pieces.ts";
+import {
+  partText,
+  resultPart,
+  resultPieces,
+  TEXT_GAP,
+  textsOf,
+  withTexts,
+  writeContent,
+} from "../../lines/pieces.ts";
 import {
   contextEdits,
   keysOf,
@@ -24,7 +32,6 @@ import {
   originalOf,
   RESULT_SHAPE,
   readLines,
-  SUMMARY_GAP,
   shownLines,
 } from "./read-lines.ts";
 
@@ -53,7 +60,7 @@ function writeLine(value: unknown, pieces: readonly NextPiece[]): object {
   const write = (content: unknown) => writeContent(content, pieces, writeBlock);
   if (line.type === "compaction") return writeCompaction(line, pieces);
   if (line.type === "custom_message") return { ...line, content: write(line.content) };
-  if (line.type === "branch_summary") return { ...line, summary: textsOf(pieces).join(SUMMARY_GAP) };
+  if (line.type === "branch_summary") return { ...line, summary: textsOf(pieces).join(TEXT_GAP) };
   const message = asObject(line.message);
   const { role, timestamp } = message;
   const withMessage = (other: UnknownObject) => ({
@@ -68,7 +75,7 @@ function writeLine(value: unknown, pieces: readonly NextPiece[]): object {
     return withMessage({ role: "user", content: write([]) });
   }
   if (role === "bashExecution") {
-    const content = [{ type: "text", text: textsOf(pieces).join(SUMMARY_GAP) }];
+    const content = [{ type: "text", text: textsOf(pieces).join(TEXT_GAP) }];
     return withMessage({ role: "custom", customType: "bash", content, display: true });
   }
   return { ...line, message: { ...message, content: write(message.content) } };
@@ -149,14 +156,7 @@ function writeCompaction(line: UnknownObject, pieces: readonly NextPiece[]): obj
   const carryover = { ...asObject(line.carryover), ...(marker === undefined && { marker: false }) };
   const kept = marker?.tailStartId === undefined ? {} : { firstKeptEntryId: marker.tailStartId };
   const isTree = line.firstKeptEntryIndex === undefined;
-  return withSummary({ ...line, ...(isTree && kept), carryover }, textsOf(pieces));
-}
-
-/** A summary of several parts is one text in this file; where each ends is noted. */
-function withSummary(line: UnknownObject, texts: readonly string[]): UnknownObject {
-  const { lengths: _, ...own } = asObject(line.carryover);
-  const carryover = texts.length > 1 ? { ...own, lengths: texts.map((text) => text.length) } : own;
-  return { ...line, summary: texts.join(SUMMARY_GAP), carryover };
+  return withTexts({ ...line, ...(isTree && kept), carryover }, "summary", textsOf(pieces));
 }
 
 function compactionLine(
@@ -173,7 +173,7 @@ function compactionLine(
     fromHook: true,
     carryover: markerNote(marker),
   };
-  return withSummary(line, summary.parts.map(partText));
+  return withTexts(line, "summary", summary.parts.map(partText));
 }
 
 /** A marker whose summary has not come is a compaction without a text. */

@@ -21,7 +21,14 @@ import {
   userHead,
 } from "../../lines/line-format.ts";
 import { collectBranch, type LineLink, liveBranch } from "../../lines/line-tree.ts";
-import { asSynthetic, callPiece, opaquePiece, syntheticText, wholePiece } from "../../lines/pieces.ts";
+import {
+  asSynthetic,
+  callPiece,
+  opaquePiece,
+  splitTexts,
+  syntheticText,
+  wholePiece,
+} from "../../lines/pieces.ts";
 import type { LineCollector } from "../../lines/read-json-lines.ts";
 
 /** What each line of a session file gives to the conversation. */
@@ -211,30 +218,10 @@ function readCompaction(
     trigger: "auto" as const,
     tailStartId: tailStartId === key ? undefined : tailStartId,
   });
-  const summary = asString(line.summary) ?? "";
-  return readCompactionLine(line, key, {
-    marker,
-    summary: summary.trim() === "" ? [] : summaryPieces(summary, line),
-  });
+  const isBlank = (asString(line.summary) ?? "").trim() === "";
+  const summary = isBlank ? [] : splitTexts(line, "summary").map(syntheticText);
+  return readCompactionLine(line, key, { marker, summary });
 }
-
-/** A summary of ours may have had several parts, which the line keeps as one text. */
-function summaryPieces(summary: string, line: UnknownObject): readonly LinePiece[] {
-  const { lengths } = asObject(line.carryover);
-  const pieces: LinePiece[] = [];
-  let start = 0;
-  for (const length of asArray(lengths)) {
-    if (typeof length !== "number" || length < 0 || start + length > summary.length) break;
-    pieces.push(syntheticText(summary.slice(start, start + length)));
-    start += length + SUMMARY_GAP.length;
-  }
-  return pieces.length > 0 && start === summary.length + SUMMARY_GAP.length
-    ? pieces
-    : [syntheticText(summary)];
-}
-
-/** Between the parts of a summary that are written as one text. */
-export const SUMMARY_GAP = "\n\n";
 
 function assistantHead(message: UnknownObject, createdAt: number | undefined): MessageHead {
   const provider = asString(message.provider);
