@@ -7,7 +7,7 @@ export interface ForkRecord {
   readonly id: string;
   /** Counts from 1 within the root session; people and models name the fork by it. */
   readonly number: number;
-  /** The folder that the agent works in; unset in records from before it was kept. */
+  /** The folder that the agent works in; unset in a rebuilt record. */
   readonly project?: string;
   /** The session at the top of the tree. */
   readonly rootSessionId: string;
@@ -15,7 +15,7 @@ export interface ForkRecord {
   readonly parentSessionId: string;
   readonly childSessionId?: string;
   readonly agent: string;
-  /** The agent that asked for it; unset in records from before it was kept. */
+  /** The agent that asked for it; unset in a rebuilt record. */
   readonly caller?: string;
   readonly model: ForkModel;
   readonly title: string;
@@ -202,8 +202,7 @@ export interface ChildPrompt {
   readonly requestId?: string;
 }
 
-/** `wrap-up` is only found in records of earlier versions. */
-export type PromptKind = "directive" | "continue" | "steer" | "nudge" | "wrap-up";
+export type PromptKind = "directive" | "continue" | "steer" | "nudge";
 
 interface CallCounters {
   readonly total: number;

@@ -66,7 +66,15 @@ describe("a lost record", () => {
 
   it("is named in the child's metadata", () => {
     const metadata = forkMetadata(record);
-    expect(metadata).toEqual({ id: "f1", root: "root", parent: "parent", run: 1, way: "exact", blob: "sha" });
+    expect(metadata).toEqual({
+      id: "f1",
+      number: 1,
+      root: "root",
+      parent: "parent",
+      run: 1,
+      way: "exact",
+      blob: "sha",
+    });
     expect(readForkMetadata(JSON.parse(JSON.stringify(metadata)))).toEqual(metadata);
     for (const value of [
       undefined,

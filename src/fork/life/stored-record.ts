@@ -53,7 +53,7 @@ const RUN_BASE: Shape = {
   prompts: listOf(
     shaped({
       number: isCount,
-      kind: oneOf("directive", "continue", "steer", "nudge", "wrap-up"),
+      kind: oneOf("directive", "continue", "steer", "nudge"),
       text: isText,
       attempts: optional(ATTEMPTS),
       messageId: optional(isText),
@@ -134,6 +134,8 @@ function isRunList(value: unknown): boolean {
 /** What is stored in the child session about its fork, so that a lost record can be rebuilt. */
 export interface ForkMetadata {
   readonly id: string;
+  /** What people call the fork. */
+  readonly number: number;
   readonly root: string;
   readonly parent: string;
   readonly run: number;
@@ -150,6 +152,7 @@ export function forkMetadata(record: ForkRecord): ForkMetadata {
   const run = record.runs.at(-1);
   return {
     id: record.id,
+    number: record.number,
     root: record.rootSessionId,
     parent: record.parentSessionId,
     run: run?.number ?? 1,
@@ -161,14 +164,15 @@ export function forkMetadata(record: ForkRecord): ForkMetadata {
 
 /** The metadata found in a session; undefined when it is not that of a fork. */
 export function readForkMetadata(value: unknown): ForkMetadata | undefined {
-  const { id, root, parent, run, way, blob, askedBy } = asObject(value);
+  const { id, number, root, parent, run, way, blob, askedBy } = asObject(value);
   if (!isName(id) || !isName(root) || !isName(parent)) return undefined;
-  if (!Number.isSafeInteger(run) || (run as number) < 1) return undefined;
+  if (!isOrdinal(number) || !isOrdinal(run)) return undefined;
   return {
     id,
+    number,
     root,
     parent,
-    run: run as number,
+    run,
     way: WAY(way) ? (way as ForkWay) : "text",
     ...(isName(blob) ? { blob } : {}),
     ...(ASKING_CALL(askedBy) ? { askedBy: askedBy as AskingCall } : {}),
@@ -239,6 +243,10 @@ interface ChildSession {
   readonly providerId?: string;
   readonly modelId?: string;
   readonly costUSD?: number;
+}
+
+function isOrdinal(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
 function isName(value: unknown): value is string {

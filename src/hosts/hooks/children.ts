@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readForkLink } from "../../plugin/forks/child.ts";
+import { readForkMetadata } from "../../fork/life/stored-record.ts";
 import type {
   AgentHost,
   AgentPlugin,
@@ -188,7 +188,7 @@ export function createChildren(setup: ChildrenSetup): Children {
   /** Tells hooks that there may be a result. */
   function mark(parentSessionId: string, note: unknown, sessionId: string): void {
     if (agent.child.program !== undefined) return;
-    markWaiting(place.env, parentSessionId, readForkLink(note)?.id ?? sessionId);
+    markWaiting(place.env, parentSessionId, readForkMetadata(note)?.id ?? sessionId);
   }
 
   return {

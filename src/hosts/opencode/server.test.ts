@@ -142,6 +142,7 @@ describe("a child", () => {
   it("is told when what it inherited is lost", async () => {
     const lost = {
       id: "fk_1",
+      number: 1,
       root: "ses_parent",
       parent: "ses_parent",
       run: 1,

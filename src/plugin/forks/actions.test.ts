@@ -119,7 +119,7 @@ describe("a child that inherits text", () => {
   };
   const child = {
     id: "child",
-    metadata: { carryover: { id: "f1", root: "root", parent: "parent", run: 1 } },
+    metadata: { carryover: { id: "f1", number: 1, root: "root", parent: "parent", run: 1 } },
   };
 
   it("is handed it when the first attempt got no further than the session", async () => {

@@ -7,19 +7,12 @@ import {
   isLive,
   promptKey,
 } from "../../fork/life/record.ts";
+import { forkMetadata, readForkMetadata } from "../../fork/life/stored-record.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostValue, TurnSettings } from "../host/agent-host.ts";
 import type { NewChild } from "../host/host-parts.ts";
 import type { ViewStore } from "../stores/views.ts";
-import {
-  type ChildReport,
-  countCalls,
-  forkLinkOf,
-  inspectChild,
-  lastReport,
-  messagesOfRun,
-  readForkLink,
-} from "./child.ts";
+import { type ChildReport, countCalls, inspectChild, lastReport, messagesOfRun } from "./child.ts";
 import { humanLine } from "./inherit.ts";
 import type { ForkKeeper } from "./keeper.ts";
 
@@ -88,7 +81,7 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
 
   /** A later run is a run of the same child; the note on its session must let a lost record be rebuilt. */
   async function renewLink(record: ForkRecord, childSessionId: string): Promise<void> {
-    const answer = await sessions.setNote(childSessionId, forkLinkOf(record));
+    const answer = await sessions.setNote(childSessionId, forkMetadata(record));
     if (answer.status === "failed")
       context.notify.log("warn", `fork ${record.number} could not note its new run`, { ...answer });
   }
@@ -216,11 +209,11 @@ async function startChild(
   if (attempt > 1) {
     const children = orThrowUnanswered(await sessions.children(record.rootSessionId));
     if (children.status === "failed") return children;
-    const left = children.value.find(({ note }) => readForkLink(note)?.id === record.id);
+    const left = children.value.find(({ note }) => readForkMetadata(note)?.id === record.id);
     if (left !== undefined) return storeInheritedTextOnce(setup, { record, sessionId: left.id });
   }
   const { rootSessionId, parentSessionId, agent, caller = agent, model } = record;
-  const note = forkLinkOf(record);
+  const note = forkMetadata(record);
   const title = `Fork ${record.number}: ${record.title}`;
   const inherited = await inheritedMessages(setup, record);
   if (inherited.status === "failed") return inherited;

@@ -10,31 +10,12 @@ import {
   isLive,
   workedMs,
 } from "../../fork/life/record.ts";
-import { type ForkMetadata, forkMetadata, readForkMetadata } from "../../fork/life/stored-record.ts";
 import { asObject, createLruMap } from "../../text/json.ts";
 import { headCut } from "../../text/truncate.ts";
 import { renderMessage } from "../../transcript/content.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { AgentHost, HostMessage, SessionStatus, StoredSession, ToolCall } from "../host/agent-host.ts";
-
-/** What links a child session to its fork: the note that the session carries. */
-export interface ForkLink extends ForkMetadata {
-  /** What people call the fork; unset in sessions from before it was kept. */
-  readonly number?: number;
-}
-
-/** The note for the session of a fork's child. */
-export function forkLinkOf(record: ForkRecord): ForkLink {
-  return { ...forkMetadata(record), number: record.number };
-}
-
-/** The link in the note of a session, if it is the child of a fork. */
-export function readForkLink(note: unknown): ForkLink | undefined {
-  const metadata = readForkMetadata(note);
-  const { number } = asObject(note);
-  return metadata && { ...metadata, ...(Number.isSafeInteger(number) && { number: number as number }) };
-}
 
 /** What a child's messages and status say about our newest prompt to it. */
 export function inspectChild(

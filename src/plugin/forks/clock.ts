@@ -4,9 +4,11 @@ import type { RecordFound, RecordList, RecordState } from "../../fork/life/recor
 import {
   canAdopt,
   createLease,
+  type ForkMetadata,
   HEARTBEAT_MS,
   type InstanceLease,
   leaseRecordId,
+  readForkMetadata,
   readForkRecord,
   readLease,
   rebuildForkRecord,
@@ -16,7 +18,6 @@ import { processState } from "../../stores/files/exclusive-access.ts";
 import type { Feature } from "../context/context.ts";
 import type { AgentHost, SessionFacts } from "../host/agent-host.ts";
 import { VIEW_KEPT_MS } from "../stores/views.ts";
-import { type ForkLink, readForkLink } from "./child.ts";
 import { type ForkSetup, readNewestNumber } from "./forks.ts";
 import type { ForkKeeper } from "./keeper.ts";
 
@@ -288,7 +289,7 @@ export async function rebuildForks({
   const isOwed = createOwedLook(context.host);
   let outcome: "done" | "not-done" = "done";
   for (const session of sessions.value) {
-    const link = readForkLink(session.note);
+    const link = readForkMetadata(session.note);
     const expected = link === undefined ? undefined : (stored.get(link.id) ?? "missing");
     if (link === undefined || expected === undefined || typeof expected === "number") continue;
     const isOld = (session.updatedAtMs ?? 0) < sinceMs;
@@ -311,7 +312,7 @@ interface RebuildInput extends ForkSetup {
 function createOwedLook({
   sessions,
   format,
-}: AgentHost): (link: ForkLink) => Promise<"owed" | "not-owed" | "unknown"> {
+}: AgentHost): (link: ForkMetadata) => Promise<"owed" | "not-owed" | "unknown"> {
   const parents = new Map<string, ReturnType<typeof readParent>>();
   async function readParent(sessionId: string) {
     const read = await sessions.read(sessionId);
@@ -332,12 +333,11 @@ function createOwedLook({
 }
 
 async function rebuild({ context, forks, session, link, expected, numbers }: LostChild): Promise<void> {
-  const { number: known, ...metadata } = link;
   const { id, title, agent, model, costUSD, createdAtMs = context.now(), updatedAtMs } = session;
-  const isFree = known !== undefined && !numbers.has(`${link.root} ${known}`);
-  const number = isFree ? known : await forks.numbers.take(link.root);
+  const isTaken = numbers.has(`${link.root} ${link.number}`);
+  const number = isTaken ? await forks.numbers.take(link.root) : link.number;
   const step = rebuildForkRecord({
-    metadata,
+    metadata: link,
     session: {
       id,
       title: title.replace(CHILD_TITLE, ""),
@@ -361,7 +361,7 @@ const CHILD_TITLE = /^Fork \d+: /;
 
 interface LostChild extends ForkSetup {
   readonly session: SessionFacts;
-  readonly link: ForkLink;
+  readonly link: ForkMetadata;
   readonly expected: RecordState;
   /** Root and number of the known forks. */
   readonly numbers: Set<string>;

@@ -11,14 +11,14 @@ import {
 } from "../../fork/life/record.ts";
 import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/start.ts";
-import { readForkRecord } from "../../fork/life/stored-record.ts";
+import { type ForkMetadata, readForkMetadata, readForkRecord } from "../../fork/life/stored-record.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
 import { createViewCapture, type ViewCapture, type ViewStore } from "../stores/views.ts";
 import { createModelWindows, type ModelWindows } from "../window/prune.ts";
 import { createForkActions } from "./actions.ts";
-import { createShownForks, type ForkLink, readForkLink, type ShownForks } from "./child.ts";
+import { createShownForks, type ShownForks } from "./child.ts";
 import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
 
 /** What the features about forks share. */
@@ -32,7 +32,7 @@ export interface Forks {
   readonly windows: ModelWindows;
   readonly shown: ShownForks;
   /** The fork whose child a session is. */
-  linkOf(sessionId: string): Promise<ForkLink | undefined>;
+  linkOf(sessionId: string): Promise<ForkMetadata | undefined>;
   /** Who writes the records of this instance. */
   owner(): ForkOwner;
   /** What admission and delivery decide from. */
@@ -102,7 +102,7 @@ export function createForks(context: PluginContext): Forks {
     views,
     windows: createModelWindows(context.options, overflowOfEnvironment(context.env)),
     shown,
-    linkOf: async (sessionId) => readForkLink(await context.tree.noteOf(sessionId)),
+    linkOf: async (sessionId) => readForkMetadata(await context.tree.noteOf(sessionId)),
     owner,
     view,
     waitForEnd(forkId, { limitMs, signal }) {
@@ -173,7 +173,7 @@ export function createForkNumbers({ store, known, now }: ForkNumbersOptions): Fo
     return { state, newest: newest ?? nextForkNumber(await storedForks(), rootSessionId) - 1 };
   }
 
-  /** Forks from before their numbers were kept, or whose number was purged. */
+  /** For a root whose number was purged. */
   async function storedForks(): Promise<readonly ForkRecord[]> {
     const listed = await store.list();
     if (listed.status === "failed") return [];

@@ -165,15 +165,6 @@ describe("a corrupt record", () => {
     ]);
   });
 
-  it("of an earlier version, set aside under a time, is corrupt from the first list on", async () => {
-    await put("b", 1);
-    writeFileSync(join(root, "a.json.corrupt-1700000000000"), "damaged");
-    expect(await open().list()).toMatchObject({ problems: [{ id: "a", code: "CORRUPT" }] });
-    expect(await open().get("a")).toMatchObject({ status: "corrupt" });
-    expect(await open().delete("a", "corrupt")).toEqual({ status: "deleted" });
-    expect(setAside()).toEqual([]);
-  });
-
   it("does not hide the others from a list", async () => {
     await put("a", 1);
     await put("b", 2);

@@ -114,10 +114,6 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
         const { folder, copiesOf } = records;
         const files = fs.readdir(folder);
         removeOldTemporaries({ fs, folder, nowMs: now(), names: files });
-        for (const file of files.filter((each) => DATED_COPY.test(each)).sort()) {
-          const copies = copiesOf(recordNameOf(file) ?? "");
-          await underLock(copies, async () => setAside(copies, join(folder, file)));
-        }
         const names = new Set(files.map(recordNameOf));
         return await readAll(names, (name) => read(copiesOf(name)));
       } catch (error) {
@@ -356,9 +352,6 @@ function quarantinedFiles({ fs, folder, name }: RecordCopies): readonly string[]
   const names = SLOTS.map((slot) => `${name}.json.corrupt-${slot}`);
   return names.filter((file) => ifAny(() => fs.lstat(join(folder, file))) !== undefined);
 }
-
-/** Damaged copies were set aside under a time before; the next list gives them a number from 1 to 3. */
-const DATED_COPY = /\.json\.corrupt-\d{2,}$/;
 
 const SLOTS = [1, 2, 3] as const;
 
