@@ -159,6 +159,16 @@ describe("carryover compact", () => {
     expect(boundary - 1).toBe(summarized.messages);
   });
 
+  it("counts the second time what it sums up then, not what was summed up before", async () => {
+    const again = async (...args: readonly string[]) =>
+      JSON.parse((await carryover(["compact", path, "--json", ...args])).stdout);
+    const first = await again("--keep", "3000", "--fold", "--write");
+    const second = await again("--keep", "100");
+    expect(second).toMatchObject({ status: "planned" });
+    expect(second.summarized.messages + second.kept.messages).toBeLessThanOrEqual(first.kept.messages);
+    expect(second.summarized.messages).toBeGreaterThan(0);
+  });
+
   it("follows a link and keeps a gzipped file gzipped", async () => {
     const [packed, link] = [`${path}.gz`, `${path}.link`];
     writeFileSync(packed, gzipSync(claudeCode));

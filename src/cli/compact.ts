@@ -223,7 +223,8 @@ function describeCompaction(
     tokensBefore,
     /** Of a plan: with a mechanical summary instead of the model's. */
     tokensAfter: outcome.tokensAfter,
-    summarized: { messages: plan.foldedIds.length, tokens: plan.replacedTokens },
+    // Not what an earlier compaction has summed up.
+    summarized: { messages: plan.foldMaterial.messages.length, tokens: plan.replacedTokens },
     kept: { messages: plan.keptIds.length, firstId: plan.firstKeptId },
     /** Tool results in the kept part that were reduced to a line. */
     cleared: {

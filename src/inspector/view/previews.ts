@@ -160,7 +160,7 @@ export function previewCompaction(
       reason: WHY_NOT[compacted.reason] ?? `Nothing was compacted: ${compacted.reason}.`,
     };
   const { plan, summary, messages, edits } = compacted;
-  const { request, foldedIds, keptIds, firstKeptId } = plan;
+  const { request, keptIds, firstKeptId } = plan;
   const left = messages.filter(isVisibleToModel);
   const tokensBefore = now.tokens;
   const tokensAfter = Math.round(
@@ -172,7 +172,7 @@ export function previewCompaction(
     status: "planned",
     summary,
     text,
-    foldedMessages: foldedIds.length,
+    foldedMessages: plan.foldMaterial.messages.length,
     keptMessages: keptIds.length,
     ...(firstKeptIndex !== -1 && { firstKeptIndex }),
     tokensBefore,
