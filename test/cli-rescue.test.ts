@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -201,6 +202,21 @@ describe("carryover rescue", () => {
       const { status, stderr } = await run(["handoff", path, "--to", "codex"], { env });
       expect(stderr).toMatch(/^error: Cannot use \/.*\n.*CODEX_HOME/);
       expect(status).toBe(2);
+    }
+  });
+
+  it("says how much memory a session needs that Node may not hold, in place of ending without a word", async () => {
+    const large = join(home, "large.jsonl");
+    writeFileSync(large, "");
+    truncateSync(large, 200 * 2 ** 20);
+    const env = { HOME: home, NODE_OPTIONS: "--max-old-space-size=64" };
+    for (const args of [
+      ["recall", large, "words"],
+      ["compact", large, "--fold"],
+    ]) {
+      const { status, stderr } = await run(args, { env });
+      expect(status, stderr).toBe(2);
+      expect(stderr).toMatch(/large\.jsonl has 200\.0 MB, and Node may use .*max-old-space-size=1024/s);
     }
   });
 

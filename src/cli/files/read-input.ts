@@ -1,6 +1,7 @@
 import { constants } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
+import { getHeapStatistics } from "node:v8";
 import { createRequestRecorder } from "../../cost/read-requests.ts";
 import type { RequestRecorder } from "../../cost/recorded-request.ts";
 import { isJsonText } from "../../formats/blocks/block-content.ts";
@@ -43,7 +44,9 @@ export async function readInput(path: string, keep: "all" | "window" = "all"): P
   try {
     if (path === "-") return await readBytes(await standardInput(), name);
     const packing = await packingOfFile(path);
-    const isLarge = (await stat(path)).size > (packing === "plain" ? MAX_WHOLE_BYTES : MAX_PACKED_BYTES);
+    const { size } = await stat(path);
+    const isLarge = size > (packing === "plain" ? MAX_WHOLE_BYTES : MAX_PACKED_BYTES);
+    if (keep === "all") checkMemory(path, packing === "plain" ? size : size * PACKED_RATIO);
     const chunks = inUtf8(unpack(createReadStream(path, { highWaterMark: CHUNK_BYTES }), packing));
     const source = { name, packing, bytes: async () => unpackedBytes(await readFile(path)) };
     // Awaited here, so that what is thrown is explained below.
@@ -77,7 +80,22 @@ async function readWindow(chunks: AsyncIterable<Uint8Array>, source: Source): Pr
 const CHUNK_BYTES = 1024 * 1024;
 /** A file that is no longer is read whole, whoever asks: all of it can be shown then. */
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
-const MAX_PACKED_BYTES = 8 * 1024 * 1024;
+const PACKED_RATIO = 8;
+const MAX_PACKED_BYTES = MAX_WHOLE_BYTES / PACKED_RATIO;
+
+/** Throws for a file that Node may not have the memory to hold: it would end without a word of ours. */
+export function checkMemory(
+  path: string,
+  sizeBytes: number,
+  limitBytes: number = getHeapStatistics().heap_size_limit,
+): void {
+  // Texts with letters of other scripts take two bytes a character there.
+  if (sizeBytes * 2 < limitBytes) return;
+  const [size, limit] = [formatBytes(sizeBytes), formatBytes(limitBytes)];
+  throw new CliError(`${path} has ${size}, and Node may use ${limit}: all of it might not fit`, [
+    `Give it more: NODE_OPTIONS=--max-old-space-size=${Math.ceil((sizeBytes * 2.5) / 2 ** 30) * 1024} carryover …`,
+  ]);
+}
 
 /** Reads a transcript that is already in memory. */
 export async function readBytes(packed: Uint8Array, name: string): Promise<InputFile> {

@@ -8,7 +8,7 @@ import { formatOf } from "../../formats/read-transcript.ts";
 import { asObject, asString } from "../../text/json.ts";
 import { plural } from "../../text/truncate.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { cannotRead, type InputFile, readBytes, readInput } from "../files/read-input.ts";
+import { cannotRead, checkMemory, type InputFile, readBytes, readInput } from "../files/read-input.ts";
 import { BROKEN_PACKING, packingOfFile, unpack } from "../files/unpack.ts";
 import { EmptySession } from "../sessions/session-file.ts";
 import { CliError } from "../terminal/cli-error.ts";
@@ -48,6 +48,7 @@ export async function readSession(path: string, keep: Keep): Promise<ReadSession
 
 async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
   const { size: sizeBytes } = await stat(path).catch(() => ({ size: 0 }));
+  if (keep === "all") checkMemory(path, sizeBytes);
   const problems: DamagedLine[] = [];
   const packing = await packingOfFile(path);
   const cut: Finding[] = [];
