@@ -4,7 +4,7 @@ import { isObject, safeJson } from "../text/json.ts";
 import { normalizeOutput } from "../text/normalize.ts";
 import type { IndexedText } from "../text/search/text-index.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
-import { headCut, plural, tailCut, truncate } from "../text/truncate.ts";
+import { countLines, headCut, plural, tailCut, truncate } from "../text/truncate.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import {
   filePlaceholder,
@@ -214,7 +214,7 @@ export function boundRecall(
   text: string,
   { maxChars, range }: Pick<RecallOptions, "maxChars" | "range">,
 ): BoundedRecall {
-  const totalLines = text === "" ? 0 : countLineBreaks(text) + (text.endsWith("\n") ? 0 : 1);
+  const totalLines = countLines(text);
   const totalChars = text.length;
   const sizes = { totalChars, totalLines };
   const [start, end] = range === undefined ? [0, totalChars] : spanOf(text, range);
@@ -297,12 +297,6 @@ function lineStart(text: string, line: number): number {
     start = end + 1;
   }
   return start;
-}
-
-function countLineBreaks(text: string): number {
-  let count = 0;
-  for (let index = text.indexOf("\n"); index !== -1; index = text.indexOf("\n", index + 1)) count++;
-  return count;
 }
 
 /**

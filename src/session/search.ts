@@ -3,7 +3,7 @@ import type { FoundLine, FoundText } from "../text/search/look-into.ts";
 import { searchTexts } from "../text/search/search-texts.ts";
 import { createTextIndex, type IndexEntry, type IndexedText } from "../text/search/text-index.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
-import { headCut, plural, tailCut } from "../text/truncate.ts";
+import { countLines, headCut, plural, tailCut } from "../text/truncate.ts";
 import type { Handle } from "../transcript/edit.ts";
 
 /** What a search found among the texts out of the model's sight. */
@@ -170,12 +170,6 @@ function excerptAround(
   const start = tailCut(text, Math.max(from, Math.min(hitAt - LINE_CHARS / 3, to - LINE_CHARS)));
   const end = headCut(text, start + LINE_CHARS);
   return `${start > from ? "..." : ""}${text.slice(start, end)}${end < to ? "..." : ""}`;
-}
-
-function countLines(text: string): number {
-  let count = text === "" || text.endsWith("\n") ? 0 : 1;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count++;
-  return count;
 }
 
 /** What was found, as a model reads it. */

@@ -1,6 +1,5 @@
 import { decodeDelta, encodeDelta, type TextDelta } from "../text/delta.ts";
-import { groupBy, hashText, isObject } from "../text/json.ts";
-import { ANCHOR_TYPES, type Anchor } from "../transcript/carried-facts.ts";
+import { hashText, isObject } from "../text/json.ts";
 import { type Edit, hideMessage } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import type { EditBatch } from "./history.ts";
@@ -108,7 +107,7 @@ function newestSummary(batches: readonly EditBatch[]): string {
   for (const { edits } of batches.toReversed())
     for (const edit of edits.toReversed())
       if (edit.type === "insert-message" && edit.message.metadata?.carried !== undefined)
-        return JSON.stringify(groupAnchors(withoutPlace(edit.message)));
+        return JSON.stringify(withoutPlace(edit.message));
   return "";
 }
 
@@ -140,7 +139,7 @@ function storeEdit(edit: Edit, { source, places, summary }: StoreContext): Store
     return shorter(edit, { ...edit, part: storeValue(edit.part, base) });
   }
   if (edit.type === "insert-message")
-    return shorter(edit, { ...edit, message: storeValue(groupAnchors(edit.message), summary) });
+    return shorter(edit, { ...edit, message: storeValue(edit.message, summary) });
   return edit;
 }
 
@@ -205,7 +204,7 @@ function readEdit(
     return isEdit(whole) ? [whole] : undefined;
   }
   if (edit.type !== "insert-message") return undefined;
-  const whole: unknown = { ...edit, message: ungroupAnchors(readValue(edit.message, summary)) };
+  const whole: unknown = { ...edit, message: readValue(edit.message, summary) };
   return isEdit(whole) ? [whole] : undefined;
 }
 
@@ -287,63 +286,3 @@ function isIndex(value: unknown): boolean {
 function isPlace(value: unknown): boolean {
   return value === null || typeof value === "string";
 }
-
-/**
- * The message with its anchors grouped by handle, as the text of a summary has them: what stands in both is then stored
- * once. Any other message as it is.
- */
-function groupAnchors(message: Message): unknown {
-  const carried = message.metadata?.carried;
-  const anchors = carried === undefined ? undefined : groupsOf(carried.anchors);
-  if (anchors === undefined) return message;
-  return { ...message, metadata: { ...message.metadata, carried: { ...carried, anchors } } };
-}
-
-/** What `groupAnchors` was given; anything else as it is. */
-function ungroupAnchors(value: unknown): unknown {
-  if (!isObject(value) || !isObject(value.metadata) || !isObject(value.metadata.carried)) return value;
-  const { metadata } = value;
-  const anchors = anchorsOf(value.metadata.carried.anchors);
-  if (anchors === undefined) return value;
-  return { ...value, metadata: { ...metadata, carried: { ...value.metadata.carried, anchors } } };
-}
-
-interface AnchorGroups {
-  readonly handles: readonly string[];
-  /** The texts of each handle, in their order. */
-  readonly texts: readonly string[];
-  /** For each anchor by rank: which handle, which type, how often it was seen. */
-  readonly order: readonly number[];
-  readonly types: readonly number[];
-  readonly seen: readonly number[];
-}
-
-function groupsOf(anchors: readonly Anchor[]): AnchorGroups | undefined {
-  if (anchors.some(({ text }) => text.includes(SEPARATOR))) return undefined;
-  const groups = groupBy(anchors, ({ handle }) => handle);
-  const handles = [...groups.keys()];
-  const places = new Map(handles.map((handle, index) => [handle, index]));
-  return {
-    handles,
-    texts: [...groups.values()].map((group) => group.map(({ text }) => text).join(SEPARATOR)),
-    order: anchors.map(({ handle }) => places.get(handle) ?? 0),
-    types: anchors.map(({ type }) => ANCHOR_TYPES.indexOf(type)),
-    seen: anchors.map(({ seen }) => seen),
-  };
-}
-
-function anchorsOf(value: unknown): readonly Anchor[] | undefined {
-  if (!isObject(value)) return undefined;
-  const { handles, texts, order, types, seen } = value as Partial<Record<keyof AnchorGroups, unknown>>;
-  if (![handles, texts, order, types, seen].every(Array.isArray)) return undefined;
-  const left = (texts as readonly unknown[]).map((text) => String(text).split(SEPARATOR));
-  return (order as readonly number[]).flatMap((group, index): Anchor[] => {
-    const text = left[group]?.shift();
-    const type = ANCHOR_TYPES[Number((types as readonly unknown[])[index])];
-    if (text === undefined || type === undefined) return [];
-    const handle = String((handles as readonly unknown[])[group]);
-    return [{ type, text, handle, seen: Number((seen as readonly unknown[])[index]) }];
-  });
-}
-
-const SEPARATOR = " · ";

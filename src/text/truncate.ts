@@ -55,6 +55,13 @@ export function truncationMarker(omittedChars: number, method: "head" | "head-ta
   return method === "head" ? marker : `${marker}\n`;
 }
 
+/** How many lines a text has; a line break at its end adds none. */
+export function countLines(text: string): number {
+  let count = text === "" || text.endsWith("\n") ? 0 : 1;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
+
 /** The largest cut at or left of `end` that splits neither a surrogate pair nor a CRLF. */
 export function headCut(text: string, end: number): number {
   return splitsPair(text, end) ? end - 1 : end;

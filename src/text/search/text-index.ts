@@ -140,7 +140,7 @@ function addPassages(store: Store, entry: IndexEntry): number {
   };
   begin(0);
   const addWord = store.words.adderFor(text, () => passage);
-  eachWord(text, (from, to, hash, check) => {
+  eachWord(text, (from, to) => {
     while (nextBreak !== -1 && nextBreak < from) {
       lineStart = nextBreak + 1;
       nextBreak = text.indexOf("\n", lineStart);
@@ -148,7 +148,7 @@ function addPassages(store: Store, entry: IndexEntry): number {
     if (lineStart - start >= PASSAGE_CHARS) begin(lineStart);
     else if (from - start >= MOST_PASSAGE_CHARS) begin(from);
     words++;
-    addWord(from, to, hash, check);
+    addWord(from, to);
   });
   endPassage();
   return passage + 1;
@@ -165,12 +165,12 @@ interface WordStore {
 }
 
 /**
- * A store without words. Words are told apart by two hashes and their terms computed once; what stands where is one long
- * list of numbers, in which each entry of a term points to the one before. So a word costs a few steps and no object: an
- * archive has millions of them. Two words of the same hashes count as one, which at worst makes the search read a passage without a match.
+ * A store without words. The terms of a word are computed once; what stands where is one long list of numbers, in which
+ * each entry of a term points to the one before. So where a word stands costs no object: an archive has millions of them.
  */
 function createWordStore(): WordStore {
-  const words = createWordTable();
+  /** By word: the numbers of its terms. */
+  const words = new Map<string, readonly number[]>();
   const terms = new Map<string, number>();
   /** By term: its newest entry plus 1, and how many it has. */
   let newest = new Int32Array(FIRST_SIZE);
@@ -187,6 +187,13 @@ function createWordStore(): WordStore {
     terms.set(term, number);
     if (number === newest.length) [newest, holders] = [grown(newest), grown(holders)];
     return number;
+  }
+
+  function addWord(word: string): readonly number[] {
+    const { parts, whole } = termsOf(word);
+    const numbers = [...parts, ...(whole === undefined ? [] : [whole])].map(termNumber);
+    words.set(word, numbers);
+    return numbers;
   }
 
   function addTerm(term: number, passage: number): void {
@@ -212,12 +219,9 @@ function createWordStore(): WordStore {
       }
     },
     adderFor(text, passage) {
-      const termsAt = (start: number, end: number): readonly number[] => {
-        const { parts, whole } = termsOf(text.slice(start, end));
-        return [...parts, ...(whole === undefined ? [] : [whole])].map(termNumber);
-      };
-      return (start, end, hash, check) => {
-        const numbers = words.find(hash, check) ?? words.add(termsAt(start, end), hash, check);
+      return (start, end) => {
+        const word = text.slice(start, end);
+        const numbers = words.get(word) ?? addWord(word);
         for (let index = 0; index < numbers.length; index++) addTerm(numbers[index] as number, passage());
       };
     },
@@ -233,55 +237,3 @@ function grown(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   larger.set(array);
   return larger;
 }
-
-/** The terms of words by two hashes. */
-interface WordTable {
-  find(hash: number, check: number): readonly number[] | undefined;
-  add(terms: readonly number[], hash: number, check: number): readonly number[];
-}
-
-/** A hash table with open addressing. After a bounded number of probes colliding words count as one, so chosen collisions cannot make it slow. */
-function createWordTable(): WordTable {
-  const words: (readonly number[])[] = [];
-  let slots = new Int32Array(FIRST_SIZE);
-  let hashes = new Int32Array(FIRST_SIZE);
-  let checks = new Int32Array(FIRST_SIZE);
-
-  function slotOf(hash: number, check: number): number {
-    const mask = slots.length - 1;
-    let slot = (hash ^ (hash >>> 15)) & mask;
-    for (let probe = 0; probe < MAX_PROBES && slots[slot] !== 0; probe++) {
-      if (hashes[slot] === hash && checks[slot] === check) break;
-      slot = (slot + 1) & mask;
-    }
-    return slot;
-  }
-
-  function put(word: number, hash: number, check: number): void {
-    const slot = slotOf(hash, check);
-    slots[slot] = word;
-    hashes[slot] = hash;
-    checks[slot] = check;
-  }
-
-  return {
-    find(hash, check) {
-      const slot = slotOf(hash, check);
-      const word = slots[slot] as number;
-      return word !== 0 && hashes[slot] === hash && checks[slot] === check ? words[word - 1] : undefined;
-    },
-    add(terms, hash, check) {
-      put(words.push(terms), hash, check);
-      if (words.length * 2 <= slots.length) return terms;
-      const [oldSlots, oldHashes, oldChecks] = [slots, hashes, checks];
-      slots = new Int32Array(oldSlots.length * 4);
-      hashes = new Int32Array(slots.length);
-      checks = new Int32Array(slots.length);
-      for (const [slot, word] of oldSlots.entries())
-        if (word !== 0) put(word, oldHashes[slot] as number, oldChecks[slot] as number);
-      return terms;
-    },
-  };
-}
-
-const MAX_PROBES = 64;

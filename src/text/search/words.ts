@@ -1,44 +1,30 @@
 /**
- * Calls back for every word of a text, with two hashes of it: letters and digits of any language, with underscores between them
- * and points between digits. Where words are not set apart (Chinese, Japanese, Korean, Thai), every two characters are one.
+ * Calls back for every word of a text: letters and digits of any language, with underscores between them and points
+ * between digits. Where words are not set apart (Chinese, Japanese, Korean, Thai), every two characters are one.
  */
 export function eachWord(text: string, visit: VisitWord, span?: WordSpan): void {
   const end = span?.end ?? text.length;
   let at = span?.start ?? 0;
   while (at < end) {
-    let unit = text.charCodeAt(at);
-    const kind = kinds[unit] || kindOf(unit);
+    const kind = kindOf(text.charCodeAt(at));
     const start = at++;
     if (kind === SEPARATOR || kind === JOINER) continue;
-    let hash = unit;
-    let check = ~unit;
     if (kind === UNSPACED) {
       const next = at < end ? text.charCodeAt(at) : 0;
-      if (kindOf(next) === UNSPACED) visit(start, at + 1, nextHash(hash, next), nextCheck(check, next));
-      else if (start === 0 || kindOf(text.charCodeAt(start - 1)) !== UNSPACED) visit(start, at, hash, check);
+      if (kindOf(next) === UNSPACED) visit(start, at + 1);
+      else if (start === 0 || kindOf(text.charCodeAt(start - 1)) !== UNSPACED) visit(start, at);
       continue;
     }
     for (; at < end; at++) {
-      unit = text.charCodeAt(at);
-      const next = kinds[unit] || kindOf(unit);
+      const next = kindOf(text.charCodeAt(at));
       if (next === UNSPACED || (next === SEPARATOR && !isDecimalPoint(text, at))) break;
-      hash = nextHash(hash, unit);
-      check = nextCheck(check, unit);
     }
-    visit(start, at, hash, check);
+    visit(start, at);
   }
 }
 
 /** Given one by one, since there are millions of them. */
-export type VisitWord = (start: number, end: number, hash: number, check: number) => void;
-
-function nextHash(hash: number, unit: number): number {
-  return Math.imul(hash ^ unit, 0x0100_0193);
-}
-
-function nextCheck(check: number, unit: number): number {
-  return (Math.imul(check, 31) + unit) | 0;
-}
+export type VisitWord = (start: number, end: number) => void;
 
 /** The part of a text whose words are meant. */
 interface WordSpan {
