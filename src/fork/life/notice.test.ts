@@ -30,6 +30,13 @@ describe("resultNotice", () => {
     );
   });
 
+  it("says what a fork cost where that is known, as the list of forks does", () => {
+    const paid = afterEvents(completedFork(), { type: "spent", costUSD: 0.456, tokens: 1, steps: 1 });
+    expect(noticeOf(paid)).toContain(' calls="0" cost="$0.46">');
+    expect(forkTable([paid], AT_MS)).toContain("· 0 calls · $0.46 ·");
+    expect(noticeOf(completedFork())).toContain(' calls="0">');
+  });
+
   it("never leaves half a character of a long title", () => {
     const record = completedFork({ title: `${"x".repeat(199)}😀 and more` });
     expect(noticeOf(record).isWellFormed()).toBe(true);

@@ -8,7 +8,14 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { FORK_LIMIT_DEFAULTS, type ForkRecord, forkLimits } from "./record.ts";
-import { type AdmissionRequest, admitFork, nextForkNumber, nextToStart, rootCostUSD } from "./start.ts";
+import {
+  type AdmissionRequest,
+  admitFork,
+  findFork,
+  nextForkNumber,
+  nextToStart,
+  rootCostUSD,
+} from "./start.ts";
 
 const many = (count: number, make: (change: { id: string; number: number }) => ForkRecord) =>
   Array.from({ length: count }, (_, index) => make({ id: `f${index}`, number: index + 1 }));
@@ -18,6 +25,9 @@ const viewOf = (records: readonly ForkRecord[]) => ({
   limits: forkLimits(FORK_LIMIT_DEFAULTS),
 });
 const anew: AdmissionRequest = { type: "new", rootSessionId: "root", isInsideFork: false };
+const resumed: AdmissionRequest = { type: "resume", forkId: "f1" };
+const spending = (costUSD: number): ForkRecord =>
+  afterEvents(completedFork(), { type: "spent", costUSD, tokens: 0, steps: 0 });
 const verdict = (records: readonly ForkRecord[], request: AdmissionRequest = anew) => {
   const admission = admitFork(viewOf(records), request);
   return admission.status === "admitted" ? admission.place : admission.reason;
@@ -41,6 +51,51 @@ describe("admitFork", () => {
       reason: "queue-full",
       text: "4 forks run and 16 wait; more are not allowed. Wait for results, cancel one, or do it yourself.",
     });
+  });
+
+  it("says of one fork that it runs or waits", () => {
+    const limits = { ...forkLimits(FORK_LIMIT_DEFAULTS), maxRunning: 1, maxQueued: 1 };
+    const view = viewOf([runningFork(), sampleFork({ id: "f2", number: 2 })]);
+    expect(admitFork({ ...view, limits }, anew)).toMatchObject({
+      text: expect.stringMatching(/^1 fork runs and 1 waits; more/),
+    });
+  });
+
+  it.each([
+    [
+      "per-root",
+      many(40, completedFork),
+      anew,
+      "This session has had 40 forks, and more are not allowed. Resume one, or do it yourself.",
+    ],
+    ["root-cost", [spending(10)], anew, "The forks of this session have spent $10. Do it yourself."],
+    ["fork-cost", [spending(2)], resumed, "This fork has spent $2. Start another one, or do it yourself."],
+    [
+      "unknown",
+      [sampleFork({ id: "f9" })],
+      resumed,
+      "There is no such fork. Call fork_result without an id for a list.",
+    ],
+    [
+      "stopping",
+      [afterEvents(runningFork(), { type: "cancel-asked", reason: "no" })],
+      resumed,
+      "This fork is being stopped. Resume it once it has ended.",
+    ],
+    [
+      "stopping",
+      [afterEvents(runningFork(), { type: "adopted", owner: { ...OWNER, instanceId: "i2" } })],
+      resumed,
+      "This fork was left behind by a program that ended. Resume it once that is settled.",
+    ],
+  ] as const)("says what to do instead: %s", (reason, records, request, text) => {
+    expect(admitFork(viewOf(records), request)).toEqual({ status: "refused", reason, text });
+  });
+
+  it("asks of a fork to resume what its own root has spent, not another's", () => {
+    const other = sampleFork({ id: "f9", rootSessionId: "other" });
+    expect(verdict([spending(10), other], { type: "resume", forkId: "f9" })).not.toBe("root-cost");
+    expect(verdict([other, spending(10)], resumed)).toBe("root-cost");
   });
 
   it("refuses the 41st fork of a root, but not of another", () => {
@@ -116,6 +171,24 @@ describe("nextToStart", () => {
     expect(nextToStart(viewOf(records), AT_MS + 14_999).map(({ id }) => id)).toEqual(["f2"]);
     expect(nextToStart(viewOf(records), AT_MS + 15_000).map(({ id }) => id)).toEqual(["f1", "f2"]);
   });
+});
+
+it.each([
+  ["3", 3],
+  ["#3", 3],
+  ["Fork #3", 3],
+  [" fork 3 ", 3],
+  ["fork3", 3],
+  ["f3", 3],
+  [" f3 ", 3],
+  ["x3", undefined],
+  ["afork 3", undefined],
+  ["f", undefined],
+  ["33", undefined],
+])("finds a fork by its id or number: %s", (name, number) => {
+  const records = many(4, (change) => sampleFork({ ...change, id: `f${change.number}` }));
+  expect(findFork(records, { rootSessionId: "root", name })?.number).toBe(number);
+  expect(findFork(records, { rootSessionId: "other", name })).toBeUndefined();
 });
 
 it("numbers forks within their root", () => {

@@ -49,6 +49,19 @@ describe("readForkRecord", () => {
     ).toBeUndefined();
   });
 
+  it.each([
+    ["a negative time", { lastSignAtMs: -1 }],
+    ["a time without end", { lastSignAtMs: Number.POSITIVE_INFINITY }],
+    ["a time as text", { lastSignAtMs: "5" }],
+    ["prompts that are no list", { prompts: {} }],
+    ["a prompt that is none", { prompts: [5] }],
+  ])("refuses a run with %s", (_, change) => {
+    const record = runningFork();
+    expect(
+      readForkRecord({ ...record, runs: record.runs.map((run) => ({ ...run, ...change })) }),
+    ).toBeUndefined();
+  });
+
   it("never throws", () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
@@ -87,6 +100,46 @@ describe("a lost record", () => {
     ]) {
       expect(readForkMetadata(value)).toBeUndefined();
     }
+  });
+
+  it("has a name of at most 200 characters, and is text where its way is unknown", () => {
+    const metadata = forkMetadata(record);
+    expect(readForkMetadata({ ...metadata, id: "f".repeat(200) })?.id).toHaveLength(200);
+    expect(readForkMetadata({ ...metadata, id: "f".repeat(201) })).toBeUndefined();
+    expect(readForkMetadata({ ...metadata, way: "other" })?.way).toBe("text");
+  });
+
+  it("is rebuilt from what the child's session says", () => {
+    const given = { metadata: forkMetadata(record), owner: OWNER, number: 4, atMs: AT_MS };
+    const bare = rebuildForkRecord({ ...given, session }).record;
+    expect(bare).toMatchObject({ agent: "", model: { providerId: "", modelId: "" }, spent: { costUSD: 0 } });
+    expect(bare.inherited).toEqual({
+      way: "exact",
+      reason: "rebuilt from the child session",
+      chars: 0,
+      messages: 0,
+      snapshotId: "sha",
+    });
+    const told = {
+      ...session,
+      agent: "plan",
+      providerId: "p",
+      modelId: "m",
+      costUSD: 0.5,
+      updatedAtMs: AT_MS - 3_000,
+    };
+    const whole = rebuildForkRecord({ ...given, session: told }).record;
+    expect(whole).toMatchObject({
+      agent: "plan",
+      model: { providerId: "p", modelId: "m" },
+      spent: { costUSD: 0.5 },
+      runs: [{ downMs: 3_000 }],
+    });
+    expect(bare.runs).toMatchObject([{ downMs: 0, prompts: [{ text: "" }] }]);
+    const { blob: _, ...unsaved } = given.metadata;
+    expect(rebuildForkRecord({ ...given, metadata: unsaved, session }).record.inherited).not.toHaveProperty(
+      "snapshotId",
+    );
   });
 
   it("is rebuilt with the way it inherited and the call that asked for it", () => {

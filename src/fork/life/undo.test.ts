@@ -3,6 +3,7 @@ import {
   AT_MS,
   afterEvents,
   completedFork,
+  OWNER,
   runningFork,
   sampleFork,
   step,
@@ -10,6 +11,7 @@ import {
 import { planDelivery } from "./delivery.ts";
 import { forkRoster } from "./end.ts";
 import { currentRun, type ForkRecord } from "./record.ts";
+import { readForkTraces } from "./undo.ts";
 
 const askedBy = { messageId: "m1", callId: "c1" };
 const asked = (record: ForkRecord): ForkRecord => ({
@@ -136,6 +138,118 @@ describe("a result whose message was taken back", () => {
     expect(step(completed, { type: "delivery-gone", run: 1 }).record).toBe(completed);
     const closed = step(completed, { type: "parent-deleted" }).record;
     expect(step(closed, { type: "delivery-gone", run: 1 }).record).toBe(closed);
+  });
+});
+
+describe("an undo concerns the run that it names alone", () => {
+  const [ended] = completed.runs;
+  const two: ForkRecord = {
+    ...completed,
+    runs: [...completed.runs, ...completed.runs.map((run) => ({ ...run, number: 2 }))],
+  };
+  const sent = afterEvents(
+    completed,
+    { type: "delivery-sent", run: 1, way: "prompt" },
+    { type: "delivery-answered", run: 1 },
+  );
+
+  it.each([
+    "launch-undone",
+    "launch-gone",
+    "launch-restored",
+    "delivery-undone",
+    "delivery-restored",
+    "delivery-gone",
+  ] as const)("%s of a run that is not there changes nothing", (type) => {
+    expect(step(completed, { type, run: 9 })).toEqual({ record: completed, actions: [] });
+  });
+
+  it("and leaves the others as they were", () => {
+    const { runs } = step(two, { type: "launch-undone", run: 2 }).record;
+    expect(runs[0]).toEqual(ended);
+    expect(runs[1]).toMatchObject({ number: 2, undone: "restorable" });
+  });
+
+  it("and what comes next is planned where a result may be wanted again", () => {
+    const plan = [{ type: "plan-delivery", parentSessionId: "parent" }];
+    const undone = step(completed, { type: "launch-undone", run: 1 }).record;
+    expect(step(undone, { type: "launch-restored", run: 1 }).actions).toEqual(plan);
+    const taken = step(sent, { type: "delivery-undone", run: 1 });
+    expect(taken.actions).toEqual(plan);
+    expect(deliveryOf(taken.record)).toMatchObject({ isUndone: true });
+    expect(step(taken.record, { type: "delivery-gone", run: 1 }).actions).toEqual(plan);
+  });
+
+  it("and is final once the user went on", () => {
+    const gone = step(running, { type: "launch-gone", run: 1 }).record;
+    for (const type of ["launch-undone", "launch-gone", "launch-restored"] as const)
+      expect(step(gone, { type, run: 1 }).record).toBe(gone);
+  });
+
+  it("and a run that had to report for another reason still has to", () => {
+    const limited = step(running, { type: "root-cost-reached" }).record;
+    const back = afterEvents(limited, { type: "launch-undone", run: 1 }, { type: "launch-restored", run: 1 });
+    expect(currentRun(back)).toEqual(currentRun(limited));
+  });
+
+  it("and a live run has no delivery to take back", () => {
+    expect(step(running, { type: "delivery-undone", run: 1 })).toEqual({ record: running, actions: [] });
+  });
+
+  it("and a result that was read by a tool is told of as a delivered one", () => {
+    const read = step(completed, { type: "delivery-sent", run: 1, way: "read" }).record;
+    expect(deliveryOf(step(read, { type: "delivery-undone", run: 1 }).record)).toMatchObject({
+      isUndone: true,
+    });
+  });
+});
+
+describe("the call that asked for a run is known", () => {
+  const owner = { ...OWNER, instanceId: "i2" };
+
+  it("of a run that was resumed", () => {
+    const resumed = { type: "resume-asked", directive: "more", requestId: "r" } as const;
+    const [, known] = step(completed, { ...resumed, askedBy }).record.runs;
+    expect(known).toMatchObject({ number: 2, askedBy });
+    expect(step(completed, resumed).record.runs[1]).not.toHaveProperty("askedBy");
+  });
+
+  it("of a run that goes on after its program ended, unless its message was taken back", () => {
+    const restart = { onRestart: "resume" } as const;
+    const finding = { type: "stopped", lastText: "", changedFiles: [] } as const;
+    const goOn = (record: ForkRecord) => {
+      const adopted = step(record, { type: "adopted", owner }, restart).record;
+      return step(adopted, { type: "child-checked", run: 1, finding }, restart).record.runs;
+    };
+    expect(goOn(running)).toMatchObject([{ state: "interrupted" }, { number: 2, askedBy }]);
+    expect(goOn(runningFork())[1]).not.toHaveProperty("askedBy");
+    expect(goOn(step(running, { type: "launch-undone", run: 1 }).record)).toMatchObject([{ number: 1 }]);
+  });
+});
+
+describe("readForkTraces", () => {
+  const notice = '<fork_result delivery="f1.1" fork="1">';
+  const done = { status: "done", output: '<fork_result delivery="f2.1"', attachments: [] } as const;
+  const traces = readForkTraces([
+    { id: "m1", role: "user", parts: [{ type: "text", text: `${notice} and <fork_result delivery="f3.2"` }] },
+    {
+      id: "m2",
+      role: "assistant",
+      parts: [
+        { type: "reasoning", text: '<fork_result delivery="f9.1"' },
+        { type: "tool", callId: "c1", tool: "fork_result", input: {}, outcome: done },
+      ],
+    },
+  ]);
+
+  it("finds results in texts and in what tools gave, and nowhere else", () => {
+    expect([...traces.deliveries]).toEqual(["f1.1", "f3.2", "f2.1"]);
+  });
+
+  it("knows a call by its message and its name", () => {
+    expect(traces.hasCall({ messageId: "m2", callId: "c1" })).toBe(true);
+    expect(traces.hasCall({ messageId: "m1", callId: "c1" })).toBe(false);
+    expect(traces.hasCall({ messageId: "m2", callId: "c2" })).toBe(false);
   });
 });
 
