@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { agent, call, talk, user } from "../../../test/rig/fill-talk.ts";
 import { forkContext } from "../../fork/fork.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { createNameMatcher } from "./directive.ts";
+import { createNameMatcher, readLineReferences, requireDirected } from "./directive.ts";
+import { readRows } from "./rows.ts";
 
 const FILES = Array.from({ length: 30 }, (_, file) => `src/part${file}/module${file}.ts`);
 
@@ -110,6 +111,122 @@ describe("what a child gets for its directive", () => {
       const { text } = forkContext(reads(), { directive: `${asked} `.repeat(3_000), budgetChars });
       expect(text.length).toBeLessThanOrEqual(budgetChars);
     }
+  });
+});
+
+describe("requireDirected", () => {
+  const lines = (word: string) => `${word} one\n${word} two\n${word} three`;
+  const read = (path: string, word: string) => agent(call("read", { filePath: path }, lines(word)));
+  const edit = (path: string) =>
+    agent(call("edit", { filePath: path, oldString: "x", newString: lines("what was written") }, "ok"));
+
+  /** What rows are worth that were worth 1 before, by the line, and how many characters are required. */
+  function directed(transcript: Transcript, change: Partial<Parameters<typeof requireDirected>[2]> = {}) {
+    const fill = readRows(transcript);
+    const worth = new Float64Array(fill.rows.count).fill(1);
+    const isRepeated = new Uint8Array(fill.rows.count);
+    const firstWholePart = fill.parts.length;
+    const room = { directive: "look at src/a.ts", isRepeated, firstWholePart, roomChars: 1_000, ...change };
+    const chars = requireDirected(fill, worth, room);
+    const rows = fill.segments.flatMap(({ text, source, firstRow, endRow }) =>
+      Array.from(
+        { length: endRow - firstRow },
+        (_, row) =>
+          [
+            `${source}: ${text.slice(fill.rows.start[firstRow + row], fill.rows.end[firstRow + row])}`,
+            worth[firstRow + row] ?? 0,
+          ] as const,
+      ),
+    );
+    const above = rows.filter(([, value]) => value !== 1);
+    return { fill, chars, worth: Object.fromEntries(above) };
+  }
+
+  it("requires the lines of a file that is named, and counts them with the head of their call", () => {
+    const { fill, chars, worth } = directed(talk(read("/p/src/a.ts", "a"), read("/p/src/b.ts", "b")));
+    const required = Number.POSITIVE_INFINITY;
+    expect(worth).toEqual({ "read: a one": required, "read: a two": required, "read: a three": required });
+    const [first] = fill.parts;
+    const own = fill.segments.findIndex(({ source }) => source === "read");
+    const { firstRow = 0, endRow = 0 } = fill.segments[own] ?? {};
+    const rowChars = Array.from(
+      { length: endRow - firstRow },
+      (_, row) => fill.rows.chars[firstRow + row] ?? 0,
+    );
+    expect(chars).toBe(rowChars.reduce((sum, each) => sum + each, first?.headChars ?? 0));
+    expect(first?.headChars).toBeGreaterThan(0);
+    expect(directed(talk(read("/p/src/a.ts", "a")), { roomChars: chars }).chars).toBe(chars);
+    const close = directed(talk(read("/p/src/a.ts", "a")), { roomChars: chars - 1 });
+    expect(close).toMatchObject({ chars: 0, worth: { "read: a one": Math.exp(8) } });
+  });
+
+  it("gives the room to the newest first, and prefers what does not fit", () => {
+    const two = talk(read("/p/src/a.ts", "old"), read("/p/src/a.ts", "new"));
+    const one = directed(talk(read("/p/src/a.ts", "new"))).chars;
+    const { chars, worth } = directed(two, { roomChars: one + 1 });
+    expect(chars).toBe(one);
+    expect(worth).toMatchObject({ "read: new one": Number.POSITIVE_INFINITY, "read: old one": Math.exp(8) });
+    expect(directed(two).chars).toBeGreaterThan(one);
+  });
+
+  it("takes back what a read lost when its file was changed, and requires the change", () => {
+    const { worth } = directed(talk(read("/p/src/a.ts", "a"), edit("/p/src/a.ts")));
+    expect(worth).toEqual({
+      "read: a one": Math.exp(2),
+      "read: a two": Math.exp(2),
+      "read: a three": Math.exp(2),
+      "change: what was written one": Number.POSITIVE_INFINITY,
+      "change: what was written two": Number.POSITIVE_INFINITY,
+      "change: what was written three": Number.POSITIVE_INFINITY,
+    });
+    expect(directed(talk(edit("/p/src/a.ts"), read("/p/src/a.ts", "a"))).worth).toMatchObject({
+      "read: a one": Number.POSITIVE_INFINITY,
+    });
+    expect(directed(talk(read("/p/src/a.ts", "a"), edit("/p/src/b.ts"))).worth).toMatchObject({
+      "read: a one": Number.POSITIVE_INFINITY,
+    });
+  });
+
+  it("leaves lines that stand in newer texts, texts that stay whole anyway, and other files", () => {
+    const transcript = talk(read("/p/src/a.ts", "a"));
+    const isRepeated = new Uint8Array(readRows(transcript).rows.count).fill(1);
+    expect(directed(transcript, { isRepeated })).toMatchObject({ chars: 0, worth: {} });
+    expect(directed(transcript, { firstWholePart: 0 })).toMatchObject({ chars: 0, worth: {} });
+    expect(directed(transcript, { directive: "look at src/b.ts" })).toMatchObject({ chars: 0, worth: {} });
+    expect(directed(talk(user("src/a.ts")))).toMatchObject({ chars: 0, worth: {} });
+  });
+});
+
+describe("a text names lines of a file", () => {
+  const range = (first: number, last: number) =>
+    Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  const named = (transcript: Transcript) =>
+    Object.fromEntries(
+      Array.from(readLineReferences(readRows(transcript)), ([file, lines]) => [file, [...lines]]),
+    );
+
+  it.each([
+    ["see engine.ts:49", { "engine.ts": range(46, 52) }],
+    ["src/engine.ts(49,7): error", { "engine.ts": range(46, 52) }],
+    ["at engine.ts:49:7", { "engine.ts": range(46, 52) }],
+    ["engine.ts (lines 60-75)", { "engine.ts": range(57, 78) }],
+    ["engine.ts:60 – 75", { "engine.ts": range(57, 78) }],
+    ["In engine.ts, Line 5 and line 20", { "engine.ts": [...range(2, 8), ...range(17, 23)] }],
+    ["engine.ts L7", { "engine.ts": range(4, 10) }],
+    ["a.ts:1 and b.ts:9", { "a.ts": range(1, 4), "b.ts": range(6, 12) }],
+    ["a.ts:10-500", { "a.ts": range(7, 213) }],
+    ["a.ts and b.ts: line 9", { "b.ts": range(6, 12) }],
+    ["line 5", {}],
+    ["version 1.2:49", {}],
+    [`a.ts ${"x ".repeat(120)}line 5`, {}],
+    [`${"x".repeat(20_000)} a.ts:5`, {}],
+  ])("%s", (text, expected) => expect(named(talk(agent(text)))).toEqual(expected));
+
+  it("where a tool printed it, and not where a file holds it", () => {
+    expect(named(talk(agent(call("bash", { command: "tsc" }, "a.ts:9: error"))))).toEqual({
+      "a.ts": range(6, 12),
+    });
+    expect(named(talk(agent(call("read", { filePath: "b.md" }, "1: a.ts:9"))))).toEqual({});
   });
 });
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { agent, call, talk, user } from "../../../test/rig/fill-talk.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
+import type { Floors } from "../tiers.ts";
 import { readRows } from "./rows.ts";
 import { FILL_WEIGHTS } from "./score.ts";
-import { requireRows } from "./select.ts";
+import { GAP_MARKER, requireRows } from "./select.ts";
 
 const MAX_CHARS = 1_000;
 /** Everything here is one of the newest five results, where not said otherwise. */
@@ -22,6 +23,7 @@ function block(name: string, lines: number, lineChars = 50): string {
 interface Required {
   readonly firstWholePart: number;
   readonly tailChars: number;
+  readonly verbatimParts: ReadonlySet<number>;
   /** The logarithm of what each row of a block is worth, when every row is worth 1 at first. */
   worths(name: string): readonly number[];
 }
@@ -31,24 +33,29 @@ interface Options {
   readonly neverCutTools?: readonly string[];
   /** Blocks of which all rows are shown again. */
   readonly repeated?: readonly string[];
+  /** What rows are worth that are not worth 1, by their first two words. */
+  readonly density?: Readonly<Record<string, number>>;
+  readonly floors?: Floors;
+  readonly maxChars?: number;
 }
 
 function require(transcript: Transcript, options: Options = {}): Required {
   // Without another way to render, no message is short enough to stay as it is.
   const { render = () => "x".repeat(MAX_CHARS), neverCutTools = [], repeated = [] } = options;
+  const { floors, maxChars = MAX_CHARS, density = {} } = options;
   const fill = readRows(transcript);
-  const names = fill.segments.flatMap(({ text, firstRow, endRow }) =>
-    Array.from(
-      { length: endRow - firstRow },
-      (_, index) => text.slice(fill.rows.start[firstRow + index]).split(" ", 1)[0] ?? "",
+  const words = fill.segments.flatMap(({ text, firstRow, endRow }) =>
+    Array.from({ length: endRow - firstRow }, (_, index) =>
+      text.slice(fill.rows.start[firstRow + index]).split(" ", 2),
     ),
   );
+  const names = words.map(([name = ""]) => name);
   const scores = {
-    density: new Float64Array(fill.rows.count).fill(1),
+    density: Float64Array.from(words, (line) => density[line.join(" ")] ?? 1),
     isRepeated: Uint8Array.from(names, (name) => (repeated.includes(name) ? 1 : 0)),
   };
-  const found = requireRows(fill, scores, { maxChars: MAX_CHARS, render, neverCutTools });
-  expect(scores.density.every((density) => density === 1)).toBe(true);
+  const found = requireRows(fill, scores, { maxChars, render, neverCutTools, ...(floors && { floors }) });
+  expect(scores.density).toEqual(Float64Array.from(words, (line) => density[line.join(" ")] ?? 1));
   return {
     ...found,
     worths: (name) =>
@@ -245,6 +252,88 @@ describe("requireRows", () => {
       };
       expect(require(headed(700)).worths("old")).toEqual([PLAIN]);
       expect(require(headed(699)).worths("old")).toEqual([RECENT_LONG]);
+    });
+  });
+
+  describe("the floors of results", () => {
+    const whole = Number.POSITIVE_INFINITY;
+    const floors = (second: number, third = 50): Floors => ({
+      tier1Count: 1,
+      tier2Count: 1,
+      resultChars: { 1: whole, 2: second, 3: third },
+    });
+    const printed = (name: string, lines: number) =>
+      agent(call("bash", { command: name }, block(name, lines)));
+    const kept = (worths: readonly number[]) => worths.map((worth) => worth === REQUIRED);
+
+    it("are required by age: the newest whole, of the others as many lines as have so many characters", () => {
+      const three = talk(printed("third", 6), printed("second", 6), printed("newest", 2));
+      const { worths, verbatimParts } = require(three, { floors: floors(100) });
+      expect([...verbatimParts]).toEqual([2]);
+      expect(kept(worths("newest"))).toEqual([true, true]);
+      expect(kept(worths("second"))).toEqual([true, true, true, false, false, false]);
+      expect(kept(worths("third"))).toEqual([true, true, false, false, false, false]);
+      expect(require(three).verbatimParts.size).toBe(0);
+      expect(kept(require(three).worths("newest"))).toEqual([false, false]);
+    });
+
+    it.each([
+      { minChars: 49, density: { "second 2": 100 }, lines: [2] },
+      { minChars: 60, density: { "second 2": 100 }, lines: [0, 2] },
+      { minChars: 98, density: { "second 2": 100, "second 3": 10 }, lines: [2, 3] },
+      { minChars: 50, density: { "second 0": 1e-20, "second 1": 1e-30 }, lines: [2, 3] },
+      { minChars: 60, density: { "second 0": 1e9, "second 5": 1e30 }, lines: [0, 5] },
+      { minChars: 100, density: { "second 0": 0 }, lines: [1, 2, 3] },
+    ])("are the best lines of a result: $minChars characters of $density", ({ minChars, density, lines }) => {
+      const two = talk(printed("second", 6), printed("newest", 1));
+      const worths = require(two, { floors: floors(minChars), density }).worths("second");
+      expect(kept(worths).flatMap((isKept, line) => (isKept ? [line] : []))).toEqual(lines);
+    });
+
+    it("leave a result word for word whose lines have fewer characters than its floor", () => {
+      const lines = agent(call("bash", { command: "x" }, block("a", 10, 5)));
+      expect(require(talk(lines, printed("newest", 1)), { floors: floors(45) }).verbatimParts.has(0)).toBe(
+        true,
+      );
+    });
+
+    it("pass over a result for which there is no room, and hold for older ones", () => {
+      const two = talk(printed("third", 2), printed("second", 6), printed("newest", 30));
+      const { worths, verbatimParts } = require(two, { floors: floors(100) });
+      expect([...verbatimParts]).toEqual([0]);
+      expect(kept(worths("newest"))).not.toContain(true);
+      expect(kept(worths("second"))).toEqual([true, true, true, false, false, false]);
+      expect(kept(worths("third"))).toEqual([true, true]);
+    });
+
+    it("hold for results alone", () => {
+      const { worths } = require(talk(agent(block("said", 2)), printed("newest", 1)), {
+        floors: floors(100),
+      });
+      expect(kept(worths("said"))).toEqual([false, false]);
+      expect(kept(worths("newest"))).toEqual([true]);
+      const call2 = call("edit", { path: "a", new_string: block("fresh", 2) }, "");
+      expect(kept(require(talk(agent(call2)), { floors: floors(100) }).worths("fresh"))).toEqual([
+        false,
+        false,
+      ]);
+    });
+
+    it.each([
+      { name: "alone", input: { command: "x" }, inputChars: 0 },
+      {
+        name: "with a long text of its input, as a gap",
+        input: { command: block("in", 3) },
+        inputChars: GAP_MARKER.length + 1,
+      },
+    ])("take the room of their call $name", ({ input, inputChars }) => {
+      const transcript = talk(agent(call("bash", input, block("out", 2))));
+      const [part] = readRows(transcript).parts;
+      const needed = "Agent:  ".length + (part?.headChars ?? 0) + inputChars + 100;
+      const isKept = (maxChars: number) =>
+        require(transcript, { floors: floors(1), maxChars }).verbatimParts.has(0);
+      expect(isKept(needed)).toBe(true);
+      expect(isKept(needed - 1)).toBe(false);
     });
   });
 });
