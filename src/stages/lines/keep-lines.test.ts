@@ -263,6 +263,79 @@ describe("keepLines", () => {
     }
   });
 
+  describe("says with each edit what it leaves, and where the rest is", () => {
+    const editsOf = (messages: Transcript, keepChars = 300) =>
+      keepLines({ keepChars, protectResults: 2 })(deepFreeze([user("u1", "go"), ...messages]));
+    const length = report("s1", 60).length;
+    const cut = { method: "lines", originalChars: length, omittedChars: length, limitChars: 0 };
+    const shortened = (messageId: string, partIndex: number, chars: number) => ({
+      type: "replace-part",
+      stage: "keep-lines",
+      reason: "selected-lines",
+      messageId,
+      partIndex,
+      omitted: {
+        chars: chars - `[...]\n[whole result: ${messageId}/${partIndex}]`.length,
+        handle: `${messageId}/${partIndex}`,
+      },
+    });
+
+    it("of calls that follow each other", () => {
+      expect(editsOf(steps(5))).toMatchObject([
+        { ...shortened("s1", 0, length), part: { cut, outcome: { output: "[...]\n[whole result: s1/0]" } } },
+        { ...shortened("s2", 0, length), part: { cut } },
+        {
+          type: "replace-part",
+          messageId: "s0",
+          partIndex: 0,
+          stage: "keep-lines",
+          reason: "pruned",
+          part: { cut, outcome: { output: "[1 call left out here, whole: s0]" } },
+          omitted: { handle: "s0" },
+        },
+      ]);
+    });
+
+    it("of calls and words in one message, of which those count that the model sees", () => {
+      const words: Part = { type: "text", text: report("s5", 10) };
+      const [first, second] = [...step("a").parts, ...step("b").parts] as [ToolPart, ToolPart];
+      const unseen: Part = { ...first, callId: "h", agentVisible: false };
+      const both: Message = { id: "p", role: "assistant", parts: [words, first, unseen, second] };
+      const ofBoth = editsOf([both, ...steps(3)]).filter(
+        (edit) => "messageId" in edit && edit.messageId === "p",
+      );
+      expect(ofBoth).toMatchObject([
+        {
+          type: "hide-part",
+          what: "part",
+          partIndex: 0,
+          stage: "keep-lines",
+          reason: "pruned",
+          omitted: { chars: words.text.length, handle: "p/0" },
+        },
+        shortened("p", 1, report("a", 60).length),
+        shortened("p", 3, report("b", 60).length),
+      ]);
+    });
+
+    it("of a call with a long input, which goes with its message where it is the only one", () => {
+      const words: Part = { type: "text", text: "func computeWingFold() {\nfunc measureTailSpan() {" };
+      const long = { tool: "write", input: { path: "a", content: report("s5", 60) }, output: "ok" };
+      const wrote: Message = { id: "m", role: "assistant", parts: [words, ...step("x", long).parts] };
+      const ofWrote = (message: Message) =>
+        editsOf([message, ...steps(8)], 600).filter((edit) => "messageId" in edit && edit.messageId === "m");
+      expect(ofWrote(wrote)).toMatchObject([
+        { type: "hide-message", stage: "keep-lines", reason: "pruned", omitted: { handle: "m" } },
+      ]);
+      const unseen: Part = { ...(step("y").parts[0] as ToolPart), agentVisible: false };
+      expect(ofWrote({ ...wrote, parts: [...wrote.parts, unseen] })).toMatchObject([
+        { type: "hide-message" },
+      ]);
+      const opaque: Part = { type: "opaque", name: "approval" };
+      expect(ofWrote({ ...wrote, parts: [...wrote.parts, opaque] })).toEqual([]);
+    });
+  });
+
   it("can be repeated as the conversation grows", () => {
     let messages: Transcript = [user("u1", "go")];
     for (let round = 0; round < 5; round++) {
