@@ -7,6 +7,8 @@ const k16 = `${k8}LmZx4VbT`;
 const k20 = `${k16}7rPz`;
 const k32 = `${k20}hG5nYc3WsX1q`;
 const hex32 = "9f8e7d6c5b4a39281706f5e4d3c2b1a0";
+const github = ["gh", "p_", k32, "abcd"].join("");
+const aws = ["AK", "IA", "ABCDEFGHIJ234567"].join("");
 const lower30 = "k8jd2qw9lmzx4vbt7rpzhg5nyc3wsx";
 const digits15 = "123456789012345";
 const words = (count: number) =>
@@ -63,6 +65,7 @@ describe("an authorization scheme", () => {
     [`Authorization: ApiKey ${k20}`, "Authorization: ApiKey «token»"],
     [`Authorization: SSWS ${k20}`, "Authorization: SSWS «token»"],
     same(`Splunk ${k20}`),
+    same(`Authorization: Writer ${k8}`),
     [`Authorization: GenieKey ${k20}`, "Authorization: GenieKey «token»"],
     [`Authorization: Bearer ${k8}:${k8}`, "Authorization: Bearer «bearer-token»"],
     [`Authorization: Bearer ${k8}:${k8.slice(1)}`, `Authorization: Bearer «bearer-token»:${k8.slice(1)}`],
@@ -123,6 +126,14 @@ describe("an assignment", () => {
     [`${"n".repeat(70)}_api_key=${k20}`, `${"n".repeat(70)}_api_key=«api-key»`],
     [`secret access key=${k20}`, "secret access key=«api-key»"],
     same(`sort key=${k20}`),
+    [`token=${github}`, "token=«github-token»"],
+    [`let apiKey: &str = "${k20}";`, 'let apiKey: &str = "«api-key»";'],
+    same(`a:b1:token:${k20}`),
+    same("password: Hunter22,"),
+    ["password=hunter22x; ./go", "password=«password»; ./go"],
+    same("password=hunt$r22x; ./go"),
+    same(`secret: "f(${k20}${k20})`),
+    same("X-Api-Key: 564ff55a5541)ac482d941c78ce386609"),
     [`a.ts:120:token:${k20}`, "a.ts:120:token:«token»"],
     same(`arn:aws:token:${k20}`),
     same('name: DB_PASSWORD, default: "hunter22x"'),
@@ -229,6 +240,12 @@ describe("a token of a vendor that nobody listed", () => {
     same(`acme_secret_${k20}.js`),
     [`acme-token-${k20}-${k8}`, "«token»"],
     same(`acme_hash_${k20}`),
+    [`acme_live_a${k20}`, "«token»"],
+    [`+${aws}`, "+«aws-key»"],
+    [`a+|${aws}`, "a+|«aws-key»"],
+    same(`a+${aws}`),
+    same(`x++${aws}`),
+    same(`a/${aws}`),
     same(`acme_thing_${k20}`),
     same(`pk_live_${k20}`),
     [`secret_${hex32}`, "«token»"],
@@ -300,7 +317,6 @@ describe("a key in JSON", () => {
 
 describe("secrets side by side", () => {
   it("are all found, also where one stands right behind the other", () => {
-    const github = ["gh", "p_", k32, "abcd"].join("");
     expect(shown(`${github} ${github}\n${github}`)).toBe("«github-token» «github-token»\n«github-token»");
     expect(shown(`a=${github}\nPASSWORD=hunter22x`)).toBe("a=«github-token»\nPASSWORD=«password»");
     const other = [...k20].reverse().join("");

@@ -32,8 +32,7 @@ function endingOf(firstCode: number, secondCode: number): number {
 }
 
 // The two last letters rule out most words.
-function mayPrecedeSecret(text: string, { startIndex, endIndex }: TextSpan): boolean {
-  if (endIndex - startIndex < 2) return false;
+function mayPrecedeSecret(text: string, { endIndex }: TextSpan): boolean {
   return ENDINGS.has(endingOf(text.charCodeAt(endIndex - 2), text.charCodeAt(endIndex - 1)));
 }
 

@@ -30,6 +30,7 @@ describe("a secret in escapes", () => {
     [`text%3Da+b&token%3D${k20}+x`, "text%3Da+b&token%3D«token»+x"],
     ["https%3A%2F%2Fbob%3Ahunter22x%40a.test", "https%3A%2F%2Fbob%3A«url-password»%40a.test"],
     same(`https%3A%2F%2F${k16}%40a.test`),
+    ["password=hunter%3222x;", "password=«password»;"],
     ["x=%41\npassword=hunter22x", "x=%41\npassword=«password»"],
     [`a=%20 ${token} %20`, "a=%20 «github-token» %20"],
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
@@ -53,6 +54,9 @@ describe("a secret that goes on in the next line", () => {
     ["password: hexK\n9dLw2", "password: «password»"],
     ["token=9f8e7d6c5b4a3928\n1706f5e4d3c2b1a0", "token=«token»"],
     ["bindpw blqz337-I\nWEQlibj", "bindpw «password»"],
+    ["https://bob:HUnter\n22xyz@a.test/", "https://bob:«url-password»@a.test/"],
+    [`token: ${k16} |\n${k16}`, "token: «token»"],
+    [["AK", "IAABCDE\r\nFGHIJ234567"].join(""), "«aws-key»"],
     [
       `log ey${"J"}jLy0dbuMLjrSFdQo8Beyh8Dy6BtYUh.ey${"J"}jAqo6BMY6okhbZb4AOFWieM\nNljkyJ8nnlOxQYlV8.QpVuVr6HAYSJCa9KIZNULIeYW1Y50DeVBzu`,
       "log «jwt»",
@@ -72,6 +76,11 @@ describe("a secret that goes on in the next line", () => {
     ["x-api-key: 2001c3048651ae0c\n4e6ac", "x-api-key: «api-key»\n4e6ac"],
     same("bindpw oysc756(A\n--0013| VAYgknq34 end"),
     same("https://bob:hunter\n22xyz@a.test/"),
+    same(`"${head}" +\n ${tail}"`),
+    [
+      "x-api-key: 2001c3048651ae0c\n2026-11-15T17:00:12.456Z 4e6acacd565b3768 end",
+      "x-api-key: «api-key»\n2026-11-15T17:00:12.456Z 4e6acacd565b3768 end",
+    ],
   ])("no part of it is another line: %s", (text, expected) => expect(shown(text)).toBe(expected));
 });
 
@@ -80,6 +89,7 @@ describe("a private key", () => {
     [`${line}\\n${line}\\n${end}`, "«private-key»"],
     [`${line}\n${line}\n${end}\nafter`, "«private-key»\nafter"],
     same(`${k20}\n${end}`),
+    [`${line}\n10:02 log ${end}`, "«private-key»"],
     same(`${line}\n${line}\n-----END CERTIFICATE-----`),
     same(`-----BEGIN PUBLIC KEY-----\n${line}\n-----END PUBLIC KEY-----`),
     [`"${begin}\\n${line}\\n${line}\\n${end}\\n"`, '"«private-key»\\n"'],
@@ -121,6 +131,8 @@ describe("a secret in lines of base64", () => {
 
   it("is no part of something longer", () => {
     expect(shown(`a+${encode(settings)}`)).toBe(`a+${encode(settings)}`);
+    const padded = encode(settings).replace(/^.{50}/, "$&=");
+    expect(shown(padded)).toBe(padded);
     expect(shown(`\r\n${encode(settings)}\n`)).toBe("\r\n«encoded-secret»\n");
   });
 });

@@ -203,7 +203,7 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
       case OPENING_BRACKET:
         PLACEHOLDER.lastIndex = index;
         nextIndex = index + (PLACEHOLDER.exec(text)?.[0].length ?? 1);
-        if (nextIndex === index + 1) span = matchKeyBytes(text, index);
+        span = matchKeyBytes(text, index);
         break;
       case LINE_BREAK:
         if (depth === "plain") break;
