@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { readEvalSession } from "../src/cli/eval/run-eval.ts";
 import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
-import { isStep, splitAtCompactions } from "../src/eval/probe/next-use.ts";
+import { isStep } from "../src/eval/probe/next-use.ts";
+import { splitAtCompactions } from "../src/eval/probe/places.ts";
 import { createSession, type Session } from "../src/session/session.ts";
 import { groupBy } from "../src/text/json.ts";
 import { toolResults } from "../src/transcript/content.ts";

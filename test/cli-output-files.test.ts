@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { outputFile } from "../src/cli/files/output-file.ts";
+import { outputFile } from "../src/cli/files/write-file.ts";
 import { builtPage } from "./inspector/server-built-page.ts";
 import { buildCli } from "./rig/build-cli.ts";
 

@@ -10,10 +10,18 @@ import { editsOfFile, planFileCompaction } from "../inspector/view/plan-file-com
 import { createSystemClock } from "../stores/system-clock.ts";
 import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
-import { errorMessage, formatNumber } from "../text/truncate.ts";
-import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "./files/output-file.ts";
+import { formatNumber } from "../text/truncate.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
-import { editedText, type FileVersion, fileVersion, replaceFile } from "./files/write-file.ts";
+import {
+  editedText,
+  type FileVersion,
+  FORCE_OPTION,
+  fileVersion,
+  type OutputFile,
+  outputFile,
+  replaceFile,
+  writeOutputFile,
+} from "./files/write-file.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
 import { CliError, EXIT_CODES, interrupted, parseSize, withInterrupt } from "./terminal/cli-error.ts";
 import {
@@ -76,7 +84,7 @@ async function runCompact(named: string, flags: CompactFlags): Promise<void> {
   const isDryRun = summarizer === undefined && !flags.fold;
   checkOutputFlags(path, flags, isDryRun);
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
-  const version = flags.write ? await fileVersionOf(path) : undefined;
+  const version = flags.write ? await fileVersion(path) : undefined;
   const { file } = await openSession(path, { keep: isDryRun ? "window" : "all" });
   const plan = planFileCompaction(file, {
     windowTokens: flags.window,
@@ -116,12 +124,6 @@ async function executePlan(
   if (summarizer !== undefined && outcome.status === "compacted" && outcome.degraded !== undefined)
     throw noUsableSummary(outcome);
   return outcome;
-}
-
-async function fileVersionOf(path: string): Promise<FileVersion> {
-  return fileVersion(path).catch((error: unknown) => {
-    throw new CliError(`Cannot read ${path}: ${errorMessage(error)}`, [], { cause: error });
-  });
 }
 
 function noUsableSummary({ degraded, detail }: Compacted): CliError {

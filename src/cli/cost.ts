@@ -2,27 +2,24 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
 import { Command } from "commander";
+import { causesByCost, costRows, dearest, priceSources, rewritingLine } from "../cost/describe-cost.ts";
 import {
   CAUSE_NAMES,
-  causesByCost,
-  costRows,
-  dearest,
-  describeBreak,
-  formatUSD,
-  priceSources,
-  rewritingLine,
-} from "../cost/describe-cost.ts";
-import {
   type CacheBreak,
-  type ExplainedRequest,
+  describeBreak,
   explainCost,
   type SessionCost,
 } from "../cost/explain-cost.ts";
 import { readRequests } from "../cost/read-requests.ts";
-import { MODEL_PRICES, type ModelPrice, readPrices } from "../cost/recorded-request.ts";
+import {
+  type ExplainedRequest,
+  MODEL_PRICES,
+  type ModelPrice,
+  readPrices,
+} from "../cost/recorded-request.ts";
 import { replayCost } from "../eval/measures/measure-cost.ts";
 import { folderBeside } from "../hosts/host-files.ts";
-import { errorMessage, formatNumber } from "../text/truncate.ts";
+import { errorMessage, formatNumber, formatUSD } from "../text/truncate.ts";
 import { findTranscriptFiles, isFolder } from "./files/find-files.ts";
 import { type InputFile, readInput, sessionLabel } from "./files/read-input.ts";
 import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";

@@ -1,4 +1,4 @@
-import { formatNumber, plural } from "../text/truncate.ts";
+import { formatNumber, formatUSD, plural } from "../text/truncate.ts";
 import type { BreakCause, CacheBreak, SessionCost } from "./explain-cost.ts";
 import { type ModelPrice, priceOf } from "./recorded-request.ts";
 
@@ -24,25 +24,6 @@ export function rewritingLine({ totals, rewriting, breaks }: SessionCost): strin
 /** A name, dollars, and what they were paid for. */
 type CostRow = readonly [name: string, costUSD: number, text: string];
 
-/** Dollars for people: cents, or more digits where there would be none. */
-export function formatUSD(costUSD: number): string {
-  const digits = costUSD === 0 || costUSD >= 0.1 ? 2 : 4;
-  return `$${costUSD.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
-}
-
-/** In a few words why the cache was not read. */
-export const CAUSE_NAMES: Readonly<Record<BreakCause, string>> = {
-  model: "another model",
-  compaction: "compaction",
-  tools: "changed tools",
-  system: "changed system prompt",
-  settings: "changed settings",
-  message: "changed messages",
-  pause: "pause",
-  provider: "provider miss",
-  unknown: "not recorded why",
-};
-
 /** What one can do about a cause; undefined where nothing helps. */
 export const CAUSE_ADVICE: Readonly<Record<BreakCause, string | undefined>> = {
   model: "change the model in a new session, or after a compaction",
@@ -55,16 +36,6 @@ export const CAUSE_ADVICE: Readonly<Record<BreakCause, string | undefined>> = {
   provider: undefined,
   unknown: undefined,
 };
-
-/** A sentence about a break: its cause, more of it, and how much was still cached. */
-export function describeBreak(found: CacheBreak): string {
-  const { cause, certainty, detail, also, cachedTokens, lostTokens } = found;
-  const likely = certainty === "likely" && cause !== "unknown" ? " (likely)" : "";
-  const more = detail === "" ? "" : `: ${detail}`;
-  const others = also.length === 0 ? "" : `; also ${also.map((each) => CAUSE_NAMES[each]).join(", ")}`;
-  const kept = `; ${formatNumber(cachedTokens - lostTokens)} of ${formatNumber(cachedTokens)} were still there`;
-  return `${CAUSE_NAMES[cause]}${likely}${more}${others}${cause === "unknown" ? kept : ""}`;
-}
 
 /** The breaks that cost most, the dearest first. */
 export function dearest(breaks: readonly CacheBreak[], count: number): readonly CacheBreak[] {

@@ -1,16 +1,18 @@
 import { CACHE_PROFILES, type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
 import { asObject, asString, omitUndefined, safeJson } from "../text/json.ts";
 import { formatNumber } from "../text/truncate.ts";
-import type { Usage } from "../transcript/message.ts";
 import {
+  type CostTotals,
   createPriceFinder,
+  type ExplainedRequest,
   type ModelPrice,
   priceRequest,
   priceRewriting,
   promptTokensOf,
   type RecordedPrompt,
   type RecordedRequest,
-  type RequestPrice,
+  totalsOf,
+  totalUSD,
 } from "./recorded-request.ts";
 
 /**
@@ -62,29 +64,6 @@ export interface SessionCost {
   readonly rewriting: { readonly tokens: number; readonly costUSD: number };
 }
 
-/** A request with its price. */
-export interface ExplainedRequest
-  extends Omit<RecordedRequest, "prompt" | "since" | "continues" | "costUSD"> {
-  readonly index: number;
-  /** Unset where no price of the model is known. */
-  readonly costUSD?: number;
-  readonly byKind?: RequestPrice;
-  /** Who says what it cost: the agent itself, or the table of prices. */
-  readonly priced: "agent" | "table" | "unknown";
-}
-
-/** Sums over all requests. */
-interface CostTotals extends Usage {
-  readonly requests: number;
-  /** With reasoning, also where that is counted beside the output. */
-  readonly billedOutputTokens: number;
-  readonly costUSD: number;
-  /** By the table, for the requests whose model it knows. */
-  readonly byKind: RequestPrice;
-  /** Requests without a price, which the sum leaves out. */
-  readonly unpriced: number;
-}
-
 /** A request that found less in the cache than the one before had left there. */
 export interface CacheBreak {
   /** Its place among the requests. */
@@ -123,35 +102,28 @@ export type BreakCause =
   | "provider"
   | "unknown";
 
-function totalsOf(requests: readonly ExplainedRequest[]): CostTotals {
-  const usage = {
-    inputTokens: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-  };
-  const byKind = { inputUSD: 0, cacheReadUSD: 0, cacheWriteUSD: 0, outputUSD: 0 };
-  let [billedOutputTokens, costUSD, unpriced] = [0, 0, 0];
-  for (const request of requests) {
-    addUp(usage, request.usage);
-    if (request.byKind !== undefined) addUp(byKind, request.byKind);
-    billedOutputTokens += request.billedOutputTokens;
-    costUSD += request.costUSD ?? 0;
-    if (request.priced === "unknown") unpriced++;
-  }
-  return { requests: requests.length, ...usage, billedOutputTokens, costUSD, byKind, unpriced };
-}
+/** In a few words why the cache was not read. */
+export const CAUSE_NAMES: Readonly<Record<BreakCause, string>> = {
+  model: "another model",
+  compaction: "compaction",
+  tools: "changed tools",
+  system: "changed system prompt",
+  settings: "changed settings",
+  message: "changed messages",
+  pause: "pause",
+  provider: "provider miss",
+  unknown: "not recorded why",
+};
 
-function addUp<Field extends string>(
-  sums: Record<Field, number>,
-  counts: Readonly<Record<NoInfer<Field>, number>>,
-): void {
-  for (const field in sums) sums[field] += counts[field];
+/** A sentence about a break: its cause, more of it, and how much was still cached. */
+export function describeBreak(found: CacheBreak): string {
+  const { cause, certainty, detail, also, cachedTokens, lostTokens } = found;
+  const likely = certainty === "likely" && cause !== "unknown" ? " (likely)" : "";
+  const more = detail === "" ? "" : `: ${detail}`;
+  const others = also.length === 0 ? "" : `; also ${also.map((each) => CAUSE_NAMES[each]).join(", ")}`;
+  const kept = `; ${formatNumber(cachedTokens - lostTokens)} of ${formatNumber(cachedTokens)} were still there`;
+  return `${CAUSE_NAMES[cause]}${likely}${more}${others}${cause === "unknown" ? kept : ""}`;
 }
-
-const totalUSD = ({ inputUSD, cacheReadUSD, cacheWriteUSD, outputUSD }: RequestPrice): number =>
-  inputUSD + cacheReadUSD + cacheWriteUSD + outputUSD;
 
 /** For each request the one that it goes on from; undefined for the first of a thread. */
 function previousRequests(requests: readonly RecordedRequest[]): readonly (RecordedRequest | undefined)[] {

@@ -277,6 +277,61 @@ function factorsOf(usage: Usage, { long }: ModelPrice): { readonly input: number
   return long !== undefined && promptTokensOf(usage) >= long.fromTokens ? long : { input: 1, output: 1 };
 }
 
+/** A request with its price. */
+export interface ExplainedRequest
+  extends Omit<RecordedRequest, "prompt" | "since" | "continues" | "costUSD"> {
+  readonly index: number;
+  /** Unset where no price of the model is known. */
+  readonly costUSD?: number;
+  readonly byKind?: RequestPrice;
+  /** Who says what it cost: the agent itself, or the table of prices. */
+  readonly priced: "agent" | "table" | "unknown";
+}
+
+/** Sums over all requests. */
+export interface CostTotals extends Usage {
+  readonly requests: number;
+  /** With reasoning, also where that is counted beside the output. */
+  readonly billedOutputTokens: number;
+  readonly costUSD: number;
+  /** By the table, for the requests whose model it knows. */
+  readonly byKind: RequestPrice;
+  /** Requests without a price, which the sum leaves out. */
+  readonly unpriced: number;
+}
+
+/** Sums requests up. */
+export function totalsOf(requests: readonly ExplainedRequest[]): CostTotals {
+  const usage = {
+    inputTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+  };
+  const byKind = { inputUSD: 0, cacheReadUSD: 0, cacheWriteUSD: 0, outputUSD: 0 };
+  let [billedOutputTokens, costUSD, unpriced] = [0, 0, 0];
+  for (const request of requests) {
+    addUp(usage, request.usage);
+    if (request.byKind !== undefined) addUp(byKind, request.byKind);
+    billedOutputTokens += request.billedOutputTokens;
+    costUSD += request.costUSD ?? 0;
+    if (request.priced === "unknown") unpriced++;
+  }
+  return { requests: requests.length, ...usage, billedOutputTokens, costUSD, byKind, unpriced };
+}
+
+function addUp<Field extends string>(
+  sums: Record<Field, number>,
+  counts: Readonly<Record<NoInfer<Field>, number>>,
+): void {
+  for (const field in sums) sums[field] += counts[field];
+}
+
+/** What a request cost in all. */
+export const totalUSD = ({ inputUSD, cacheReadUSD, cacheWriteUSD, outputUSD }: RequestPrice): number =>
+  inputUSD + cacheReadUSD + cacheWriteUSD + outputUSD;
+
 /** Prices that a user gives, as the JSON of a file: a list of rows like those of the table; throws what is wrong with them. */
 export function readPrices(value: unknown): readonly ModelPrice[] {
   throwProblems(check({ prices: required(listOf(objectOf(PRICE_SHAPE))) }, { prices: value }));

@@ -5,7 +5,7 @@ import { type DriftMeasure, measureDrift } from "./measures/measure-drift.ts";
 import { measureRecall, type ProbeResult, probesOf } from "./measures/measure-recall.ts";
 import type { EvalPolicy } from "./measures/policies.ts";
 import { plainMessages } from "./probe/history-text.ts";
-import type { EvalSession } from "./probe/next-use.ts";
+import type { EvalSession } from "./probe/places.ts";
 
 /**
  * Measures one recorded session. Probes (probe/next-use.ts) are places in it with what the agent used next; policies

@@ -65,6 +65,14 @@ describe("readTranscript", () => {
     expect(file).toMatchObject({ format: "unknown", transcript: [], wire: undefined });
   });
 
+  it.each(["{", "["])("reads lines behind a line that is only %s", async (bracket) => {
+    const lines = recorded("claude-code/rewind.jsonl").toString("utf8");
+    const file = await readTranscript(chunked(new TextEncoder().encode(`${bracket}\n${lines}`)));
+    const whole = await readTranscript(recorded("claude-code/rewind.jsonl"));
+    expect(file).toMatchObject({ format: "claude-code", form: "lines", transcript: whole.transcript });
+    expect(file.problems).toMatchObject([{ lineNumber: 1, problem: "not-json" }]);
+  });
+
   it("reads a document that is one line", async () => {
     const file = await readTranscript(
       new TextEncoder().encode('{"history":[{"role":"user","content":"hi"}],"info":{}}'),

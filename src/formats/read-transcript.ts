@@ -96,38 +96,27 @@ export async function readTranscript(
     { keep: "all", onLine: () => {} },
     options,
   );
-  const problems: LineProblem[] = [];
-  const collector = createCollector(keep, onLine);
-  const lines = createLineReader({
-    onLine: ({ value }, bytes) => collector.take(value, bytes),
-    onProblem(problem, text, bytes) {
-      // A line of a JSON document that spans many lines is no JSON value either.
-      const records = collector.isLines() ? salvageRecords(text) : [];
-      problems.push(records.length > 0 ? { ...problem, records: records.length } : problem);
-      for (const record of records) collector.take(record, bytes / records.length);
-    },
-  });
   /** Everything, for as long as the file may be one value over many lines. */
   let chunks: Uint8Array[] | undefined = [];
+  let lines: LinesFile | undefined;
   for await (const chunk of chunksOf(source)) {
+    if (chunks?.length === 0 && !opensDocument(chunk)) lines = createLinesFile(keep, onLine);
     chunks?.push(chunk);
-    lines.take(chunk);
-    if (collector.isLines()) chunks = undefined;
+    lines?.take(chunk);
+    if (lines?.isKnown()) chunks = undefined;
   }
-  lines.end();
-  const document = chunks === undefined ? undefined : parseDocument(chunks);
-  if (document !== undefined) {
-    const detected = detectFormat({ type: "document", value: document.value });
-    if (detected.format !== "unknown" || !collector.isLines()) {
-      return decoded(detected, { form: "document", wire: document.value, problems: [] });
-    }
+  const document = chunks && parseDocument(chunks);
+  const detected = document && detectFormat({ type: "document", value: document.value });
+  if (document && detected && detected.format !== "unknown")
+    return decoded(detected, { form: "document", wire: document.value, problems: [] });
+  if (lines === undefined) {
+    lines = createLinesFile(keep, onLine);
+    chunks?.forEach(lines.take);
   }
-  const file = decoded(collector.detected(), { form: "lines", wire: collector.lines(), problems });
-  const past = collector.past();
-  if (past === undefined || past.messages.length === 0) return file;
-  const { messages, older, isRewound } = past;
-  const transcript = withUniqueIds([...messages, ...file.transcript]);
-  return { ...file, transcript, past: { count: messages.length, older, isRewound } };
+  const file = lines.end();
+  return document && detected && file.format === "unknown"
+    ? decoded(detected, { form: "document", wire: document.value, problems: [] })
+    : file;
 }
 
 const SHAPE: Shape<ReadTranscriptOptions> = { keep: oneOf("all", "live", "window"), onLine: callback };
@@ -145,6 +134,49 @@ function decoded(
   if (format === "unknown") return { ...file, format, reason, wire: undefined, transcript: [] };
   return { ...file, format, reason, transcript: formatOf(format).decode(file.wire) };
 }
+
+/** A file of lines while its bytes come in. */
+interface LinesFile {
+  take(this: void, chunk: Uint8Array): void;
+  /** True once a line has shown the format. */
+  isKnown(): boolean;
+  end(): TranscriptFile;
+}
+
+function createLinesFile(keep: Keep, onLine: Required<ReadTranscriptOptions>["onLine"]): LinesFile {
+  const problems: LineProblem[] = [];
+  const collector = createCollector(keep, onLine);
+  const reader = createLineReader({
+    onLine: ({ value }, bytes) => collector.take(value, bytes),
+    onProblem(problem, text, bytes) {
+      // A line of a JSON document that spans many lines is no JSON value either.
+      const records = collector.isLines() ? salvageRecords(text) : [];
+      problems.push(records.length > 0 ? { ...problem, records: records.length } : problem);
+      for (const record of records) collector.take(record, bytes / records.length);
+    },
+  });
+  return {
+    take: reader.take,
+    isKnown: collector.isLines,
+    end() {
+      reader.end();
+      const file = decoded(collector.detected(), { form: "lines", wire: collector.lines(), problems });
+      const past = collector.past();
+      if (past === undefined || past.messages.length === 0) return file;
+      const { messages, older, isRewound } = past;
+      const transcript = withUniqueIds([...messages, ...file.transcript]);
+      return { ...file, transcript, past: { count: messages.length, older, isRewound } };
+    },
+  };
+}
+
+/** True for the beginning of one JSON value over many lines: its bracket stands alone in the first. */
+function opensDocument(chunk: Uint8Array): boolean {
+  const line = new TextDecoder("utf-8").decode(chunk.subarray(0, SAMPLE_BYTES));
+  return /^\s*[[{][ \t\r]*\n/.test(line);
+}
+
+const SAMPLE_BYTES = 64;
 
 async function* chunksOf(source: Uint8Array | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (source instanceof Uint8Array) yield source;

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hand, KEY, ran, readBack, TARGETS, talk } from "../../test/rig/handoffs.ts";
-import { fileBase64 } from "../formats/blocks/block-content.ts";
+import { fileBase64 } from "../formats/blocks/message-content.ts";
 import { codex } from "../formats/files/codex/codex.ts";
 import { readTranscript } from "../formats/read-transcript.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";

@@ -1,4 +1,4 @@
-import { contentBlocks, fileBase64 } from "../formats/blocks/block-content.ts";
+import { contentBlocks, fileBase64 } from "../formats/blocks/message-content.ts";
 import type { FormatName } from "../formats/detect-format.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
 import { createRedactor } from "../stages/redact.ts";

@@ -221,6 +221,12 @@ export function formatNumber(value: number): string {
   return value.toLocaleString("en-US");
 }
 
+/** Dollars for people: cents, or more digits where there would be none. */
+export function formatUSD(costUSD: number): string {
+  const digits = costUSD === 0 || costUSD >= 0.1 ? 2 : 4;
+  return `$${costUSD.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+
 /** A count with its noun: `1 line`, `2 lines`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

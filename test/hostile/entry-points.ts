@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { sessionLabel } from "../../src/cli/files/read-input.ts";
-import { inspectReport } from "../../src/cli/inspect/inspect.ts";
 import { profileSession } from "../../src/cli/inspect/profile-session.ts";
+import { inspectReport } from "../../src/cli/inspect/report.ts";
 import type { SessionHook } from "../../src/compaction/ask.ts";
 import { compact } from "../../src/compaction/compact.ts";
 import { planCompaction } from "../../src/compaction/plan/plan-compaction.ts";

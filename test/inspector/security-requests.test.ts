@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFixedSource } from "../../src/inspector/server/page-content.ts";
-import { SECURITY_HEADERS } from "../../src/inspector/server/request-guard.ts";
-import { type ServedInspector, serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import {
+  SECURITY_HEADERS,
+  type ServedInspector,
+  serveInspector,
+} from "../../src/inspector/server/serve-inspector.ts";
 import { enter, FAKE_ASSETS, sendRaw, sessionOf, tokenOf } from "./server-support.ts";
 
 /** {port}, {token} (a good one), {used} (a one-time token that was swapped) and {unused} are put in. */
@@ -130,7 +133,7 @@ const ATTEMPTS: readonly Attempt[] = [
     line: "POST /api/token",
     headers: [JSON_TYPE, "transfer-encoding: chunked"],
     body: `${LONG.toString(16)}\r\n${"a".repeat(LONG)}\r\n0\r\n\r\n`,
-    status: 413,
+    status: 411,
   },
 
   {

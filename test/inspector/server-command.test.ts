@@ -60,7 +60,7 @@ async function pageData(address: string): Promise<string> {
 }
 
 describe("carryover inspect --open", () => {
-  it("prints the table and one address, serves until Ctrl-C, and names no token anywhere else", async () => {
+  it("says which session it is and prints one address, serves until Ctrl-C, and names no token anywhere else", async () => {
     const serving = await serve(["--open"]);
     const data = await pageData(serving.address);
     const [sessionToken = ""] = data.split(" ");
@@ -70,6 +70,7 @@ describe("carryover inspect --open", () => {
     expect(await serving.ended).toBe(0);
     const output = serving.output();
     expect(output).toContain("ses_1");
+    expect(output).not.toContain("What fills it");
     expect(output.split(tokenOf(serving.address))).toHaveLength(2);
     expect(output).not.toContain(sessionToken);
     expect(output).not.toContain(KEY);

@@ -16,8 +16,8 @@ import { createEvalReport, type EvalReport, groupReports } from "../../eval/repo
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
 import { plural } from "../../text/truncate.ts";
 import { findTranscriptFiles } from "../files/find-files.ts";
-import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/output-file.ts";
 import { createFileProgress, currentProgram } from "../files/thread-pool.ts";
+import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";
 import { CliError, parseBudget, parseCount } from "../terminal/cli-error.ts";
 import { type Colors, colorsFor, createProgressLine, printJson, renderTable } from "../terminal/output.ts";
 import { fetchSuite, readSuite, type SuiteEntry, suiteFolder } from "./fetch-suite.ts";

@@ -6,16 +6,17 @@ import { pathToFileURL } from "node:url";
 import { workerData } from "node:worker_threads";
 import { type EvalOptions, measureSession, type SessionMeasure } from "../../eval/measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
-import { type EvalSession, linesInFileOrder } from "../../eval/probe/next-use.ts";
+import type { EvalSession } from "../../eval/probe/places.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { formatOf, readTranscript, workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { redactTranscript } from "../../stages/redact.ts";
+import { asObject } from "../../text/json.ts";
 import { errorMessage } from "../../text/truncate.ts";
 import { runStages } from "../../transcript/edit.ts";
 import { type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import { modifiedMs } from "../files/find-files.ts";
+import { unpackedBytes } from "../files/read-input.ts";
 import { measureFiles, serveThread } from "../files/thread-pool.ts";
-import { unpackedBytes } from "../files/unpack.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { CliError } from "../terminal/cli-error.ts";
 
@@ -140,6 +141,25 @@ export async function readEvalSession(
 function allBranches(format: FormatName, wire: unknown): Transcript | undefined {
   if ((format !== "claude-code" && format !== "pi") || !Array.isArray(wire)) return undefined;
   return formatOf(format)?.decode(linesInFileOrder(wire));
+}
+
+/**
+ * The lines of a session file as one chain in the order in which they were written. Abandoned branches are included:
+ * the agent saw them when it worked there. Lines of sub-agents stay apart.
+ */
+export function linesInFileOrder(lines: readonly unknown[]): readonly unknown[] {
+  const seen = new Set<string>();
+  let lastId: string | null = null;
+  return lines.flatMap((line) => {
+    const { uuid, id, type, isSidechain, logicalParentUuid: _, ...rest } = asObject(line);
+    const lineId = uuid ?? id;
+    if (typeof lineId !== "string" || isSidechain === true || type === "session") return [line];
+    if (seen.has(lineId)) return [];
+    seen.add(lineId);
+    const parent = uuid === undefined ? { id, parentId: lastId } : { uuid, parentUuid: lastId };
+    lastId = lineId;
+    return [{ ...rest, type, ...parent }];
+  });
 }
 
 /** Loads policies by name; a name that is a path is a module of the user's own. */

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import { CliError } from "../terminal/cli-error.ts";
-import { cannotRead } from "./read-input.ts";
+import { cannotRead } from "./unreadable.ts";
 
 /** The transcript files at these paths: files as given, folders searched recursively, in a stable order. */
 export async function findTranscriptFiles(paths: readonly string[]): Promise<readonly string[]> {

@@ -8,7 +8,8 @@ import { formatOf } from "../../formats/read-transcript.ts";
 import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
 import { profileSession } from "../inspect/profile-session.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { explainUnreadable, readBytes } from "./read-input.ts";
+import { readBytes } from "./read-input.ts";
+import { explainUnreadable } from "./unreadable.ts";
 
 const samples = cliSamples().map(({ text }) => text.slice(0, 30_000));
 

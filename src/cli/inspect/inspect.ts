@@ -1,40 +1,28 @@
-import { Command } from "commander";
+import { constants } from "node:buffer";
+import { spawn } from "node:child_process";
+import { Command, InvalidArgumentError } from "commander";
 import { explainCost, type SessionCost } from "../../cost/explain-cost.ts";
 import { readRequests } from "../../cost/read-requests.ts";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
-import { createFixedSource, createInspectedSession } from "../../inspector/server/page-content.ts";
+import {
+  createFixedSource,
+  createInspectedSession,
+  readPageAssets,
+  renderSingleFile,
+  type SessionSource,
+} from "../../inspector/server/page-content.ts";
+import {
+  type EndReason,
+  type ServedInspector,
+  serveInspector,
+} from "../../inspector/server/serve-inspector.ts";
+import type { InspectedSession } from "../../inspector/view/types.ts";
 import { omitUndefined } from "../../text/json.ts";
-import { formatNumber } from "../../text/truncate.ts";
-import { FORCE_OPTION, outputFile } from "../files/output-file.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
+import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";
-import { openSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
+import { type OpenedSession, openSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
 import { CliError, parseCount, parseSize, TOO_MANY } from "../terminal/cli-error.ts";
-import {
-  type Colors,
-  colorsFor,
-  createProgressLine,
-  formatCount,
-  formatPercent,
-  printJson,
-  renderSection,
-  terminalPath,
-  terminalText,
-} from "../terminal/output.ts";
-import { printOverview } from "./overview.ts";
-import { profileSession, type SessionProfile, type Size } from "./profile-session.ts";
-import {
-  checkFlags,
-  type InspectFlags,
-  inspectLive,
-  isServed,
-  parsePort,
-  printerFor,
-  secretsChoice,
-  servePageOptions,
-  serveUntilStopped,
-  writePage,
-} from "./serve.ts";
 
 /** `carryover inspect`: what fills the window of a session, as a table and as a page; the overview where no command was named. */
 export function inspectCommand(view: "table" | "overview" = "table"): Command {
@@ -77,18 +65,51 @@ Examples:
   opencode export ses_abc | carryover inspect -
   carryover inspect session.json --json | jq '{format, messages, tokens}'`;
 
+/** The flags of `carryover inspect`. */
+interface InspectFlags {
+  readonly json?: true;
+  readonly top: number;
+  readonly open?: true;
+  readonly html?: string;
+  readonly force?: true;
+  readonly port?: number;
+  readonly live?: true;
+  readonly store?: string;
+  readonly window?: number;
+  readonly redact: boolean;
+}
+
 async function runInspect(
   named: string | undefined,
   flags: InspectFlags,
   view: "table" | "overview",
 ): Promise<void> {
   checkFlags(flags);
-  if (flags.live) return inspectLive(named, flags);
+  const { html, json, live, store, window: windowTokens } = flags;
+  const secrets = flags.redact ? "redacted" : "shown";
+  const print = printerFor(flags);
+  if (live) {
+    const { followSession } = await import("./live.ts");
+    const serve = (session: SessionSource, label: string): Promise<void> => {
+      print(`Following ${label}`);
+      return serveUntilStopped(session, flags);
+    };
+    return followSession(named, { store, secrets, windowTokens, serve });
+  }
   const path = named === undefined ? undefined : await sessionPath(named);
-  await outputFile("--html", flags.html, { inputs: path === undefined ? [] : [path], ...flags });
-  const isOverview = view === "overview" && path === undefined && !flags.json && flags.html === undefined;
-  const file = isOverview ? (await printOverview(flags.window)).file : await printProfile(path, flags);
-  if (flags.html === undefined && !isServed(flags)) return;
+  const pageFile = (inputs: readonly string[]): Promise<OutputFile | undefined> | undefined =>
+    html === undefined ? undefined : outputFile("--html", html, { inputs, ...flags });
+  await pageFile(path === undefined ? [] : [path]);
+  const open = (): Promise<OpenedSession> => openSession(path, { keep: "window" });
+  // Whoever opens the page reads it there; measuring the session for a table would only keep them waiting.
+  const isPageOnly = isServed(flags) && !json;
+  const isOverview = view === "overview" && path === undefined && !json && html === undefined;
+  const { file } = isPageOnly
+    ? await openNamed(open, print)
+    : isOverview
+      ? await (await import("./overview.ts")).printOverview(windowTokens)
+      : await (await import("./report.ts")).printProfile(await open(), flags);
+  if (html === undefined && !isServed(flags)) return;
   const { name, title, sessionId, format, transcript, warnings, wire } = file;
   const session = createInspectedSession(
     omitUndefined({
@@ -99,17 +120,28 @@ async function runInspect(
       transcript,
       problems: warnings,
       workingDirectory: workingDirectoryOf(wire),
-      windowTokens: flags.window,
+      windowTokens,
       cost: costOf(file),
     }),
-    secretsChoice(flags),
+    secrets,
   );
-  const page = await outputFile("--html", flags.html, { inputs: [path ?? name], ...flags });
+  const page = await pageFile([path ?? name]);
   if (page !== undefined) {
     await writePage(page, session);
-    printerFor(flags)(`Page: ${page.path}`);
+    print(`Page: ${page.path}`);
   }
-  if (isServed(flags)) await serveUntilStopped(createFixedSource(session), servePageOptions(flags));
+  if (isServed(flags)) await serveUntilStopped(createFixedSource(session), flags);
+}
+
+/** Opens a session and says which it is. */
+async function openNamed(
+  open: () => Promise<OpenedSession>,
+  print: (line: string) => void,
+): Promise<OpenedSession> {
+  const opened = await open();
+  if (opened.found !== undefined) print(opened.found);
+  print(sessionLabel(opened.file, opened.file.name));
+  return opened;
 }
 
 /** What the requests of a session cost; undefined where the file says nothing about them. */
@@ -118,170 +150,112 @@ function costOf(file: InputFile): SessionCost | undefined {
   return cost.totals.requests === 0 ? undefined : cost;
 }
 
-/** Reads a session, prints its profile and returns it. */
-async function printProfile(path: string | undefined, flags: InspectFlags): Promise<InputFile> {
-  const { json, top } = flags;
-  const progress = createProgressLine();
+/** Throws where flags exclude each other. */
+function checkFlags({ html, live, json, store }: InspectFlags): void {
+  if (live && (html !== undefined || json))
+    throw new CliError("--live serves a page that follows the session", ["Leave out --html and --json."]);
+  if (store !== undefined && !live) throw new CliError("--store is for --live", ["Add --live."]);
+}
+
+/** True if the page is to be served. */
+function isServed({ open, port, live }: InspectFlags): boolean {
+  return open === true || live === true || port !== undefined;
+}
+
+/** Prints lines for the user: to standard error with `--json`, so that standard output stays JSON. */
+function printerFor({ json }: InspectFlags): (line: string) => void {
+  const stream = json ? process.stderr : process.stdout;
+  return (line) => void stream.write(`${line}\n`);
+}
+
+/** Serves the page until Ctrl-C, or until half an hour has passed without a request. The access token is only in the printed address. */
+async function serveUntilStopped(source: SessionSource, flags: InspectFlags): Promise<void> {
+  const { port = 0, open } = flags;
+  const print = printerFor(flags);
+  const inspector = await startServer(source, port);
+  const address = inspector.invite();
+  const hint = process.stdin.isTTY ? "Press Enter for another. " : "";
+  // Listens before the address is printed: a signal may come as soon as it is.
+  const ended = waitForEnd(inspector, () => print(`Page: ${inspector.invite()}`));
+  print(`Page: ${address}`);
+  print(`Each address opens it once, on this machine only. ${hint}Ctrl-C ends it.`);
+  if (open) openBrowser(address);
+  if ((await ended) === "idle") print("Ended: nobody has asked for 30 minutes.");
+}
+
+async function startServer(source: SessionSource, port: number): Promise<ServedInspector> {
+  const assets = await pageAssets();
   try {
-    const { file, found } = await openSession(path, { keep: "window" });
-    progress.show(`measuring ${file.transcript.length} messages`);
-    const profile = profileSession(file.transcript, { top, past: file.past });
-    progress.end();
-    const { format, reason, sessionId, title, problems, name } = file;
-    if (json) {
-      const head = { file: name, format, reason, sessionId, title };
-      const rest = { ...profile, byFile: profile.byFile.slice(0, top), byTool: profile.byTool.slice(0, top) };
-      printJson({ ...head, ...rest, problems });
-    } else {
-      const label = sessionLabel(file, name);
-      const workingDirectory = workingDirectoryOf(file.wire);
-      const colors = colorsFor(process.stdout);
-      const input = { profile, title: label, format, top, colors, found, workingDirectory };
-      process.stdout.write(`${inspectReport(input)}\n`);
-    }
-    return file;
-  } finally {
-    progress.end();
+    return await serveInspector({ source, assets, port });
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? "it is in use" : String(error);
+    throw new CliError(`Cannot listen on port ${port}: ${reason}`, ["Leave out --port to get a free one."], {
+      cause: error,
+    });
   }
 }
 
-interface InspectReportInput {
-  readonly profile: SessionProfile;
-  readonly title: string;
-  readonly format: string;
-  /** How the session was found, if no file was named. */
-  readonly found?: string | undefined;
-  readonly workingDirectory?: string | undefined;
-  readonly top: number;
-  readonly colors: Colors;
+/** The built page; throws with advice where it is missing. */
+function pageAssets(): ReturnType<typeof readPageAssets> {
+  return readPageAssets().catch((error: Error) => {
+    throw new CliError(error.message, ["Install the package again, or build it."], { cause: error });
+  });
 }
 
-/** What fills the window of a session, for the terminal. */
-export function inspectReport(input: InspectReportInput): string {
-  const { profile, title, format, found, top, colors } = input;
-  const { window } = profile;
-  const wholeTokens = profile.byKind.reduce((sum, { tokens }) => sum + tokens, 0);
-  const share = (tokens: number): string => formatPercent(tokens, wholeTokens);
-  // In the measure of the window, so that what fills it adds up to it.
-  const messageTokens = window.tokens - (window.outsideTokens ?? 0);
-  const size = (tokens: number): string =>
-    `${formatNumber(Math.round(wholeTokens === 0 ? 0 : (tokens * messageTokens) / wholeTokens))} tokens`;
-  const path = (name: string): string => terminalPath(relative(name, input.workingDirectory), MAX_PATH_CHARS);
-  const section = (name: string, rows: readonly (readonly string[])[]): readonly string[] =>
-    renderSection(colors.bold(name), rows, process.stdout);
-  const repeated = profile.byFile.filter(({ repeatedReads }) => repeatedReads > 0);
-  return [
-    ...(found === undefined ? [] : [colors.dim(found)]),
-    colors.bold(title),
-    ...section("Window", [
-      ["format", format],
-      ...(profile.model === undefined ? [] : [["model", terminalText(profile.model, MAX_PATH_CHARS)]]),
-      ["tokens", formatNumber(window.tokens), `${range(window)}${SOURCES[window.source]}`],
-      ...(window.outsideTokens === undefined
-        ? []
-        : [
-            [
-              "",
-              formatNumber(window.outsideTokens),
-              "of these are not in the messages: system prompt, tools",
-            ],
-          ]),
-      ["characters", formatNumber(window.chars)],
-      ["messages", formatNumber(window.messages), ...outside(profile)],
-      ["tool results", formatNumber(window.toolResults)],
-    ]),
-    ...section(
-      "What fills it",
-      profile.byKind.map(({ kind, count, tokens }) => [
-        kind,
-        share(tokens),
-        size(tokens),
-        formatCount(count, "part"),
-      ]),
-    ),
-    ...section(
-      "By tool",
-      profile.byTool
-        .slice(0, top)
-        .map(({ tool, calls, failed, tokens }) => [
-          terminalText(tool, MAX_NAME_CHARS),
-          share(tokens),
-          size(tokens),
-          formatCount(calls, "call"),
-          failed > 0 ? `${formatNumber(failed)} failed` : "",
-        ]),
-    ),
-    ...section(
-      "By file",
-      profile.byFile
-        .slice(0, top)
-        .map((file) => [
-          path(file.path),
-          share(file.tokens),
-          size(file.tokens),
-          formatCount(file.reads, "read"),
-          file.changes > 0 ? formatCount(file.changes, "change") : "",
-        ]),
-    ),
-    ...section(
-      "Largest",
-      profile.largest.map((item) => [
-        [item.kind, item.tool && terminalText(item.tool, MAX_NAME_CHARS)].filter(Boolean).join(" · "),
-        share(item.tokens),
-        size(item.tokens),
-        item.path === undefined ? "" : path(item.path),
-        colors.dim(terminalText(item.handle, MAX_PATH_CHARS)),
-      ]),
-    ),
-    ...section("Read again", [
-      ...repeated
-        .slice(0, top)
-        .map((file) => [
-          path(file.path),
-          formatCount(file.repeatedReads, "time"),
-          `${formatNumber(file.repeatedChars)} chars`,
-        ]),
-      ...(profile.superseded.results === 0
-        ? []
-        : [
-            [
-              "needless by now",
-              formatCount(profile.superseded.results, "result"),
-              `${formatNumber(profile.superseded.chars)} chars`,
-            ],
-          ]),
-    ]),
-    ...section(
-      "Secrets",
-      profile.secrets.map(({ type, count }) => [type, formatNumber(count)]),
-    ),
-  ].join("\n");
+async function waitForEnd(inspector: ServedInspector, inviteAgain: () => void): Promise<EndReason> {
+  const stop = (): void => void inspector.stop();
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  if (process.stdin.isTTY) process.stdin.on("data", inviteAgain);
+  try {
+    return await inspector.ended;
+  } finally {
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+    if (process.stdin.isTTY) process.stdin.off("data", inviteAgain).pause();
+  }
 }
 
-const MAX_PATH_CHARS = 60;
-const MAX_NAME_CHARS = 30;
-
-const SOURCES: Readonly<Record<SessionProfile["window"]["source"], string>> = {
-  usage: "counted by the provider, what came later is estimated",
-  heuristic: "estimated, without system prompt and tool definitions",
-};
-
-function range({ tokensLow, tokensHigh }: Size): string {
-  return tokensLow === tokensHigh
-    ? ""
-    : `between ${formatNumber(tokensLow)} and ${formatNumber(tokensHigh)}; `;
+/** Parses an argument that is a port. */
+function parsePort(value: string): number {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
+  if (!(port <= 65_535)) throw new InvalidArgumentError("Give a number from 0 to 65535; 0 is any free port.");
+  return port;
 }
 
-function outside({ messages, chars, window, compactions }: SessionProfile): readonly string[] {
-  if (compactions === 0 || messages <= window.messages) return [];
-  const [gone, goneChars] = [messages - window.messages, Math.max(0, chars - window.chars)];
-  return [
-    `${formatNumber(gone)} more with ${formatNumber(goneChars)} chars are behind ${formatCount(compactions, "compaction")}`,
-  ];
+/** Writes the page with its session as one file that only its owner can read. */
+async function writePage(file: OutputFile, session: InspectedSession): Promise<void> {
+  const assets = await pageAssets();
+  const content = function* (): Generator<string> {
+    let chars = 0;
+    for (const piece of renderSingleFile(session, assets)) {
+      chars += piece.length;
+      // No browser reads a longer text.
+      if (chars > constants.MAX_STRING_LENGTH)
+        throw new CliError(`A session of ${session.transcript.length} messages is too long for one file`, [
+          "Use --open.",
+        ]);
+      yield piece;
+    }
+  };
+  await writeOutputFile(file, content());
 }
 
-function relative(path: string, workingDirectory: string | undefined): string {
-  return workingDirectory !== undefined && path.startsWith(`${workingDirectory}/`)
-    ? path.slice(workingDirectory.length + 1)
-    : path;
+/** Opens an address in the user's browser, if there is one; the address is printed in any case. */
+function openBrowser(address: string, env: NodeJS.ProcessEnv = process.env): void {
+  const command = browserCommand(env);
+  if (command === undefined) return;
+  const [program, ...args] = command;
+  spawn(program, [...args, address], { detached: true, stdio: "ignore" })
+    .on("error", () => {})
+    .unref();
+}
+
+/** The program that opens addresses, with its arguments; undefined where there is no screen. */
+export function browserCommand(
+  { BROWSER, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform = process.platform,
+): readonly [string, ...string[]] | undefined {
+  if (BROWSER) return [BROWSER];
+  if (platform === "darwin") return ["open"];
+  if (platform === "win32") return ["cmd", "/c", "start", ""];
+  return DISPLAY || WAYLAND_DISPLAY ? ["xdg-open"] : undefined;
 }

@@ -1,11 +1,11 @@
 import { homedir } from "node:os";
-import { CAUSE_ADVICE, CAUSE_NAMES, causesByCost, formatUSD } from "../../cost/describe-cost.ts";
-import { explainCost, type SessionCost } from "../../cost/explain-cost.ts";
+import { CAUSE_ADVICE, causesByCost } from "../../cost/describe-cost.ts";
+import { CAUSE_NAMES, explainCost, type SessionCost } from "../../cost/explain-cost.ts";
 import { readRequests } from "../../cost/read-requests.ts";
 import { promptTokensOf } from "../../cost/recorded-request.ts";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { asArray, asNumber, asObject, groupBy } from "../../text/json.ts";
-import { formatNumber } from "../../text/truncate.ts";
+import { formatNumber, formatUSD } from "../../text/truncate.ts";
 import { sessionLabel } from "../files/read-input.ts";
 import { type FoundSession, findNewestSession } from "../sessions/find-newest-session.ts";
 import {

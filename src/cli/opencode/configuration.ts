@@ -7,7 +7,7 @@ import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { asArray, asObject, isObject, type UnknownObject } from "../../text/json.ts";
 import { errorMessage } from "../../text/truncate.ts";
-import { lineAndColumn } from "../files/read-input.ts";
+import { lineAndColumn } from "../files/unreadable.ts";
 
 /** OpenCode's configuration for a folder: every file that it reads, and the plugins in the order in which it loads them. */
 export async function readHostConfiguration(place: ConfigurationPlace): Promise<HostConfiguration> {

@@ -5,7 +5,7 @@ import { formatSpan } from "../../fork/life/end.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { pathName } from "../../stores/files/file-system.ts";
 import { formatBytes } from "../../text/truncate.ts";
-import { MIN_ID_CHARS } from "../files/read-input.ts";
+import { MIN_ID_CHARS } from "../files/unreadable.ts";
 import { DATABASE_LABEL, findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
 import { isOpenCodeId } from "../sessions/open-session.ts";
 import { CliError, interrupted, withInterrupt } from "../terminal/cli-error.ts";

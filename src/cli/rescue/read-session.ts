@@ -8,9 +8,16 @@ import { formatOf } from "../../formats/read-transcript.ts";
 import { asObject, asString } from "../../text/json.ts";
 import { plural } from "../../text/truncate.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { cannotRead, checkMemory, type InputFile, readBytes, readInput } from "../files/read-input.ts";
-import { BROKEN_PACKING, packingOfFile, unpack } from "../files/unpack.ts";
-import { EmptySession } from "../sessions/session-file.ts";
+import {
+  checkMemory,
+  type InputFile,
+  packingOfFile,
+  readBytes,
+  readInput,
+  unpack,
+} from "../files/read-input.ts";
+import { BROKEN_PACKING, cannotRead } from "../files/unreadable.ts";
+import { EmptySession } from "../sessions/open-session.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { claudeCodeLines } from "./lines/claude-code.ts";
 import { codexLines } from "./lines/codex.ts";

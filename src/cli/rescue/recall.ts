@@ -14,8 +14,7 @@ import {
 import { formatMatches } from "../../session/search.ts";
 import { formatNumber, plural } from "../../text/truncate.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { SESSION_ARGUMENT } from "../sessions/open-session.ts";
-import { withSessionFile } from "../sessions/session-file.ts";
+import { SESSION_ARGUMENT, withSessionFile } from "../sessions/open-session.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { createProgressLine, printJson } from "../terminal/output.ts";
 import { readSession } from "./read-session.ts";

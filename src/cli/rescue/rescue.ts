@@ -21,8 +21,12 @@ import {
   shellWord,
   start,
 } from "../handoff/deliver.ts";
-import { SESSION_ARGUMENT } from "../sessions/open-session.ts";
-import { EmptySession, type SessionFile, withSessionFile } from "../sessions/session-file.ts";
+import {
+  EmptySession,
+  SESSION_ARGUMENT,
+  type SessionFile,
+  withSessionFile,
+} from "../sessions/open-session.ts";
 import {
   CliError,
   type ContinueFlags,

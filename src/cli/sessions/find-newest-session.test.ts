@@ -8,7 +8,7 @@ import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
 import { findNewestSession, findSessions, sessionFolders } from "./find-newest-session.ts";
 import { handoffFolder, writeNote } from "./notes.ts";
-import { withSessionFile } from "./session-file.ts";
+import { withSessionFile } from "./open-session.ts";
 
 /** A home with sessions of OpenCode 2, whose program answers as the real one does, under a name of our choice. */
 function home(program: string) {

@@ -2,15 +2,8 @@ import { asObject, asString } from "../../text/json.ts";
 import { isSummary, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { callsOf, plainMessages } from "../probe/history-text.ts";
-import {
-  createProbe,
-  type EvalSession,
-  isStep,
-  type NextUseOptions,
-  probeIndexes,
-  splitAtCompactions,
-} from "../probe/next-use.ts";
-import { createScorer, shareOf } from "../probe/score-text.ts";
+import { createProbe, createScorer, isStep, type NextUseOptions, shareOf } from "../probe/next-use.ts";
+import { type EvalSession, probeIndexes, splitAtCompactions } from "../probe/places.ts";
 import { type EvalPolicy, lastChars } from "./policies.ts";
 
 /** What the real compactions of a session kept, and how often the agent read again afterwards. */

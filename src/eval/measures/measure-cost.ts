@@ -5,8 +5,8 @@ import { charsOf, estimateMessageTokens, messageSizes } from "../../transcript/e
 import type { Message, Usage } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { callsOf } from "../probe/history-text.ts";
-import { type EvalSession, type Probe, splitAtCompactions } from "../probe/next-use.ts";
-import { createScorer, shareOf } from "../probe/score-text.ts";
+import { createScorer, type Probe, shareOf } from "../probe/next-use.ts";
+import { type EvalSession, splitAtCompactions } from "../probe/places.ts";
 import {
   LOOP_POLICIES,
   LOOP_PRICES,

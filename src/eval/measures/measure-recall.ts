@@ -1,14 +1,13 @@
 import type { Transcript } from "../../transcript/message.ts";
 import { hasIdentifier, historyText, plainMessages, unescapeText } from "../probe/history-text.ts";
 import {
-  chooseProbes,
   createProbe,
-  type EvalSession,
+  createScorer,
   type LocatedTarget,
   type Probe,
-  type ProbeOptions,
+  type TextScore,
 } from "../probe/next-use.ts";
-import { createScorer, type TextScore } from "../probe/score-text.ts";
+import { chooseProbes, type EvalSession, type ProbeOptions } from "../probe/places.ts";
 import type { EvalPolicy } from "./policies.ts";
 
 /** What every policy keeps at one place of a session. */

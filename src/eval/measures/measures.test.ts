@@ -4,7 +4,7 @@ import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { measureSpeed } from "../measure-session.ts";
 import { plainMessages } from "../probe/history-text.ts";
-import type { EvalSession } from "../probe/next-use.ts";
+import type { EvalSession } from "../probe/places.ts";
 import { LOOP_POLICIES } from "./loop-policies.ts";
 import { measureCompaction } from "./measure-compaction.ts";
 import { measureCost, measureTokens } from "./measure-cost.ts";

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { fileOf, lineOf, workingSession } from "../../../test/rig/eval-session.ts";
 import { deepFreeze } from "../../../test/rig/notation.ts";
+import { linesInFileOrder } from "../../cli/eval/run-eval.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { chooseProbes, createProbe, linesInFileOrder, splitAtCompactions } from "./next-use.ts";
+import { createProbe } from "./next-use.ts";
+import { chooseProbes, splitAtCompactions } from "./places.ts";
 
 const session = deepFreeze(workingSession({ steps: 40 }));
 const probeAt = (atIndex: number, stretch: Transcript = session) =>

@@ -2,7 +2,7 @@ import { groupBy } from "../../text/json.ts";
 import type { SessionMeasure } from "../measure-session.ts";
 import type { PolicyScore, ProbeResult, TargetFacts } from "../measures/measure-recall.ts";
 import type { TargetClass } from "../probe/history-text.ts";
-import { shareOf } from "../probe/score-text.ts";
+import { shareOf } from "../probe/next-use.ts";
 
 /** What one policy keeps at one budget, over all probes whose history exceeds it. */
 export interface RecallFigures {

@@ -13,8 +13,7 @@ import {
 } from "../../transcript/message.ts";
 import type { FilePart, Part } from "../../transcript/part.ts";
 import type { BlockAdapter, PlacedBlock } from "./block-adapter.ts";
-import { isSameFile } from "./block-content.ts";
-import { safeCallId } from "./message-head.ts";
+import { isSameFile, safeCallId } from "./message-content.ts";
 import type { PartOrigin, Reading } from "./read-blocks.ts";
 import { writeBlocks } from "./write-blocks.ts";
 

@@ -15,7 +15,7 @@ import type {
   PlacedBlock,
   ResultBlock,
 } from "./block-adapter.ts";
-import { createOpenCalls, derivedMessageId } from "./message-head.ts";
+import { createOpenCalls, derivedMessageId } from "./message-content.ts";
 
 /** A transcript, and where each of its parts is in the wire. */
 export interface Reading<Item, Value> {

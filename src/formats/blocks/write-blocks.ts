@@ -10,7 +10,7 @@ import {
 } from "../../transcript/message.ts";
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
 import type { BlockAdapter, PlacedBlock, Source, TurnContext } from "./block-adapter.ts";
-import { isSameFile } from "./block-content.ts";
+import { isSameFile } from "./message-content.ts";
 import type { MessageOrigin, PartOrigin, Reading } from "./read-blocks.ts";
 
 /**

@@ -11,7 +11,7 @@ import {
   withText,
 } from "../../transcript/message.ts";
 import type { CallId, Part } from "../../transcript/part.ts";
-import { createMarkingNamer, createOpenCalls } from "../blocks/message-head.ts";
+import { createMarkingNamer, createOpenCalls } from "../blocks/message-content.ts";
 import type {
   CallPiece,
   LineFormat,

@@ -1,7 +1,7 @@
 import { asNumber, asObject, asString, asTrue, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { type Message, type ModelRef, project } from "../../transcript/message.ts";
 import type { CompactionPart, Part, TextPart, ToolPart } from "../../transcript/part.ts";
-import { readMetadata, readUsage, type UsageNames } from "../blocks/message-head.ts";
+import { readMetadata, readUsage, type UsageNames } from "../blocks/message-content.ts";
 import type { LinePiece, MessageHead } from "./line-format.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { asArray, asObject, asString, type UnknownObject } from "../../text/json.ts";
 import { outcomeText } from "../../transcript/content.ts";
 import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
-import { textFor, writeArguments } from "../blocks/block-content.ts";
+import { textFor, writeArguments } from "../blocks/message-content.ts";
 import type { CallPiece, LinePiece, NextPiece, ResultPiece } from "./line-format.ts";
 
 /** A part as one piece. */

@@ -1,4 +1,4 @@
-import { hashEnds } from "../../formats/blocks/message-head.ts";
+import { hashEnds } from "../../formats/blocks/message-content.ts";
 import {
   type AiSdkMessage,
   type AiSdkWire,

@@ -1,13 +1,6 @@
 import { basename } from "node:path";
-import {
-  costRows,
-  dearest,
-  describeBreak,
-  formatUSD,
-  priceSources,
-  rewritingLine,
-} from "../../cost/describe-cost.ts";
-import { explainCost, type SessionCost } from "../../cost/explain-cost.ts";
+import { costRows, dearest, priceSources, rewritingLine } from "../../cost/describe-cost.ts";
+import { describeBreak, explainCost, type SessionCost } from "../../cost/explain-cost.ts";
 import { readRequests } from "../../cost/read-requests.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { editsInForce, type PluginEntry, pluginJournal } from "../../plugin/stores/journal.ts";
@@ -17,7 +10,7 @@ import { measureWindow } from "../../session/context-meter.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { asNumber, asString } from "../../text/json.ts";
 import { CHARS_PER_TOKEN, estimateTokens } from "../../text/tokens/estimate-tokens.ts";
-import { formatBytes, formatNumber, plural } from "../../text/truncate.ts";
+import { formatBytes, formatNumber, formatUSD, plural } from "../../text/truncate.ts";
 import { toolResults } from "../../transcript/content.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { forkReport } from "../opencode2/tui/lines.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAccess } from "./request-guard.ts";
+import { createAccess } from "./serve-inspector.ts";
 
 describe("createAccess", () => {
   it("swaps an invitation once for a token that works again and again", () => {

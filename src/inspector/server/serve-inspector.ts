@@ -1,3 +1,4 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import {
   createServer,
   type IncomingMessage,
@@ -10,28 +11,20 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { asObject, asString, jsonOrText } from "../../text/json.ts";
-import type { LiveEvent, ServedSession } from "../view/protocol.ts";
-import { type LiveSource, PAGE_SHELL, type PageAssets, type SessionSource } from "./page-content.ts";
-import {
-  type Access,
-  checkRequest,
-  createAccess,
-  MAX_BODY_BYTES,
-  type Refusal,
-  SECURITY_HEADERS,
-  TOKEN_PATH,
-} from "./request-guard.ts";
+import { type ServedSession, TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
+import { createEventStreams, type EventStreams } from "./event-streams.ts";
+import { PAGE_SHELL, type PageAssets, type SessionSource } from "./page-content.ts";
 
 /**
  * Serves the page of one session on 127.0.0.1 until it is stopped or has been idle for long. Every request passes
- * the guard (request-guard.ts) before its route; the page itself is public, the session behind it needs a token. The
+ * the guard (`checkRequest`) before its route; the page itself is public, the session behind it needs a token. The
  * page (page/main.tsx) fetches the session, computes everything with the engine in the browser (view/inspection.ts),
  * and follows a running session through `/api/events`, which server/live/ feeds.
  */
 export async function serveInspector(options: ServeOptions): Promise<ServedInspector> {
   const { source, assets, port = 0, idleMs = IDLE_MS, headersMs = HEADERS_MS } = options;
   const access = createAccess();
-  const streams = createEventStreams();
+  const streams = source.live && createEventStreams(source.live);
   const connections = createConnections();
   const app = createRoutes({ source, assets, access, streams });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
@@ -73,14 +66,14 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
   const ended = new Promise<EndReason>((resolve) => {
     stop = (reason) => {
       clearInterval(idleTimer);
-      streams.closeAll();
+      streams?.closeAll();
       server.close(() => resolve(reason));
       server.closeAllConnections();
     };
   });
   const idleTimer = setInterval(
     () => {
-      if (streams.count() === 0 && performance.now() - lastRequestAtMs >= idleMs) stop("idle");
+      if (!streams?.count() && performance.now() - lastRequestAtMs >= idleMs) stop("idle");
     },
     Math.min(idleMs, IDLE_CHECK_MS),
   );
@@ -186,7 +179,8 @@ interface RouteOptions {
   readonly source: SessionSource;
   readonly assets: PageAssets;
   readonly access: Access;
-  readonly streams: EventStreams;
+  /** Set where the session is followed. */
+  readonly streams: EventStreams | undefined;
 }
 
 /** The routes: the page and its assets need no token, everything under `/api` does. */
@@ -196,9 +190,7 @@ function createRoutes({ source, assets, access, streams }: RouteOptions): Hono {
   app.get("/app.js", (context) => context.body(assets.script, 200, contentType("text/javascript")));
   app.get("/app.css", (context) => context.body(assets.style, 200, contentType("text/css")));
   app.post(TOKEN_PATH, async (context) => {
-    const body = await readBody(context.req.raw, MAX_BODY_BYTES);
-    if (body === undefined) return context.text("too long", 413);
-    const oneTimeToken = asString(asObject(jsonOrText(body)).token);
+    const oneTimeToken = asString(asObject(jsonOrText(await context.req.text())).token);
     if (oneTimeToken === undefined) return context.text("no token", 400);
     const token = access.exchange(oneTimeToken);
     return token === undefined ? context.text("not, or no longer, good", 401) : context.json({ token });
@@ -220,7 +212,7 @@ function createRoutes({ source, assets, access, streams }: RouteOptions): Hono {
     const messages = source.transcript().slice(from, from + Math.min(count, MAX_PAGE_MESSAGES));
     return context.json({ from, messages });
   });
-  if (live !== undefined) app.get(EVENTS_PATH, (context) => openStream(context, live, streams));
+  if (streams !== undefined) app.get(EVENTS_PATH, (context) => openStream(context, streams));
   app.notFound((context) => context.text("not here", 404));
   app.onError((_, context) => context.text("a fault of Carryover", 500));
   return app;
@@ -229,12 +221,12 @@ function createRoutes({ source, assets, access, streams }: RouteOptions): Hono {
 /** The most messages in one answer. */
 const MAX_PAGE_MESSAGES = 200;
 
-function openStream(context: Context, live: LiveSource, streams: EventStreams): Response {
+function openStream(context: Context, streams: EventStreams): Response {
   const sinceRevision = parseCount(context.req.query("revision"), 0);
   if (sinceRevision === undefined) return context.text("revision is a number", 400);
   const headers = contentType("text/event-stream");
   if (context.req.method === "HEAD") return context.body(null, 200, headers);
-  const body = streams.open((listener) => live.listen(listener, sinceRevision));
+  const body = streams.open(sinceRevision);
   return body === undefined ? context.text("too many listen", 503) : context.body(body, 200, headers);
 }
 
@@ -247,70 +239,146 @@ function parseCount(value: string | undefined, defaultCount: number): number | u
   return /^\d{1,9}$/.test(value) ? Number(value) : undefined;
 }
 
-/** The text of a request's body; undefined as soon as it is longer than allowed. */
-async function readBody(request: Request, maxBytes: number): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  const reader = request.body?.getReader();
-  if (reader === undefined) return "";
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    sizeBytes += read.value.byteLength;
-    if (sizeBytes > maxBytes) {
-      await reader.cancel();
-      return undefined;
-    }
-    chunks.push(read.value);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+/** Checks the head of a request against everything but tokens; undefined when it may go on to its route. */
+export function checkRequest(request: RequestHead, ownPort: number): Refusal | undefined {
+  const [host, ...moreHosts] = valuesOf(request, "host");
+  // DNS rebinding: another site's name that resolves to this machine.
+  if (host === undefined || moreHosts.length > 0 || !isOwnHost(host, ownPort))
+    return { status: 403, reason: "not this host" };
+  if (valuesOf(request, "origin").some((origin) => origin !== `http://${host}`))
+    return { status: 403, reason: "another origin" };
+  if (valuesOf(request, "sec-fetch-site").some((site) => site !== "same-origin" && site !== "none"))
+    return { status: 403, reason: "asked by another site" };
+  if (!request.target.startsWith("/") || request.target.length > MAX_TARGET_CHARS)
+    return { status: 400, reason: "no path" };
+  if (valuesOf(request, "upgrade").length > 0) return { status: 400, reason: "nothing to upgrade to" };
+  if (declaredBytes(request) > MAX_BODY_BYTES) return { status: 413, reason: "too long" };
+  const isWrite = request.target === TOKEN_PATH;
+  const methods = isWrite ? ["POST"] : ["GET", "HEAD"];
+  if (!methods.includes(request.method))
+    return { status: 405, reason: "not that method", allow: methods.join(", ") };
+  return isWrite ? checkBody(request) : checkNoBody(request);
 }
 
-/** The event streams that are open. */
-interface EventStreams {
-  /** The body of a new stream; undefined when as many as allowed are open. `listen` returns what ends it. */
-  open(listen: (listener: (event: LiveEvent) => void) => () => void): ReadableStream<Uint8Array> | undefined;
-  count(): number;
-  closeAll(): void;
+/** The start of a request as it came over the wire. */
+export interface RequestHead {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** Names and values alternating, duplicates included. */
+  readonly rawHeaders: readonly string[];
 }
 
-/** A stream whose client does not read is closed, so that unread events cannot fill the memory. */
-function createEventStreams(): EventStreams {
-  const closers = new Set<() => void>();
-  const encoder = new TextEncoder();
+interface Refusal {
+  readonly status: 400 | 403 | 405 | 411 | 413 | 415;
+  readonly reason: string;
+  /** The methods that the route takes. */
+  readonly allow?: string;
+}
+
+/** The one route that takes a body. */
+const TOKEN_PATH = "/api/token";
+const MAX_BODY_BYTES = 65_536;
+
+const MAX_TARGET_CHARS = 2_048;
+
+function checkBody(request: RequestHead): Refusal | undefined {
+  const [type, ...moreTypes] = valuesOf(request, "content-type");
+  // A form on another site cannot send this content type without a preflight, which we never allow.
+  if (type === undefined || moreTypes.length > 0 || !/^application\/json\s*(;|$)/i.test(type))
+    return { status: 415, reason: "only JSON" };
+  // The page says how long its body is: a longer one was refused above, and Node reads no more than was said.
+  const isOpenEnded = valuesOf(request, "transfer-encoding").length > 0;
+  return isOpenEnded ? { status: 411, reason: "no length" } : undefined;
+}
+
+function checkNoBody(request: RequestHead): Refusal | undefined {
+  const hasBody = declaredBytes(request) > 0 || valuesOf(request, "transfer-encoding").length > 0;
+  return hasBody ? { status: 400, reason: "no body is wanted" } : undefined;
+}
+
+function declaredBytes(request: RequestHead): number {
+  return Math.max(0, ...valuesOf(request, "content-length").map(Number));
+}
+
+function isOwnHost(host: string, port: number): boolean {
+  return OWN_NAMES.some((name) => host === `${name}:${port}` || (port === 80 && host === name));
+}
+
+const OWN_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+
+function valuesOf({ rawHeaders }: RequestHead, name: string): readonly string[] {
+  const values: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? "");
+  return values;
+}
+
+/** Who may read the session: a one-time token in the page's address is exchanged for a token that is sent with every request. */
+interface Access {
+  /** Creates a one-time token for an address. */
+  invite(): string;
+  /** The token for all following requests; undefined when the one-time token is unknown or used. */
+  exchange(oneTimeToken: string): string | undefined;
+  /** Whether an `Authorization` header carries a token that was given out. */
+  allows(authorization: string | undefined): boolean;
+}
+
+/** Tokens have 256 bits and are kept only as hashes. */
+export function createAccess(): Access {
+  const invitations: Buffer[] = [];
+  const admitted: Buffer[] = [];
+  const issueInto = (hashes: Buffer[]): string => {
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    hashes.push(hashOf(token));
+    return token;
+  };
   return {
-    open(listen) {
-      if (closers.size >= MAX_STREAMS) return undefined;
-      let close = (): void => {};
-      return new ReadableStream<Uint8Array>(
-        {
-          start(controller) {
-            const send = (text: string): void => {
-              if ((controller.desiredSize ?? 0) < 0) close();
-              else controller.enqueue(encoder.encode(text));
-            };
-            const heartbeat = setInterval(() => send(":\n\n"), HEARTBEAT_MS);
-            let unsubscribe = (): void => {};
-            close = () => {
-              if (!closers.delete(close)) return;
-              clearInterval(heartbeat);
-              unsubscribe();
-              controller.close();
-            };
-            closers.add(close);
-            send(":\n\n");
-            unsubscribe = listen((event) => send(`data: ${JSON.stringify(event)}\n\n`));
-          },
-          cancel: () => close(),
-        },
-        new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }),
-      );
+    invite: () => issueInto(invitations),
+    exchange(oneTimeToken) {
+      const index = indexOfToken(invitations, oneTimeToken);
+      if (index < 0) return undefined;
+      invitations.splice(index, 1);
+      return issueInto(admitted);
     },
-    count: () => closers.size,
-    closeAll: () => {
-      for (const close of [...closers]) close();
+    allows(authorization) {
+      const token = /^Bearer ([\w-]{1,200})$/i.exec(authorization ?? "")?.[1];
+      return token !== undefined && indexOfToken(admitted, token) >= 0;
     },
   };
 }
 
-const MAX_STREAMS = 32;
-const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
-const HEARTBEAT_MS = 15_000;
+const TOKEN_BYTES = 32;
+
+/** Compares with every hash, so that the time taken reveals nothing about any of them. */
+function indexOfToken(hashes: readonly Buffer[], token: string): number {
+  const wanted = hashOf(token);
+  return hashes.reduce((found, hash, index) => (timingSafeEqual(hash, wanted) ? index : found), -1);
+}
+
+function hashOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** Headers of every answer, errors included: nothing is loaded from elsewhere, cached, framed or sniffed, and no other origin is allowed anything. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "worker-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    `trusted-types ${TRUSTED_TYPES_POLICY}`,
+  ].join("; "),
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};

@@ -1,7 +1,6 @@
 import { probesOf } from "../../eval/measures/measure-recall.ts";
 import { plainMessages } from "../../eval/probe/history-text.ts";
-import type { Probe } from "../../eval/probe/next-use.ts";
-import { createScorer } from "../../eval/probe/score-text.ts";
+import { createScorer, type Probe } from "../../eval/probe/next-use.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { createWindowMeasure } from "../../session/context-meter.ts";
 import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";

@@ -1,6 +1,5 @@
 import { plainMessages } from "../../eval/probe/history-text.ts";
-import { createProbe } from "../../eval/probe/next-use.ts";
-import { createScorer } from "../../eval/probe/score-text.ts";
+import { createProbe, createScorer } from "../../eval/probe/next-use.ts";
 import { filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
 import { fileAccess } from "../../stages/file-access.ts";
 import { reportsContextUsage, usageTotalTokens } from "../../transcript/estimate-context.ts";

@@ -1,6 +1,6 @@
 import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { CompactionPart } from "../../../transcript/part.ts";
-import { createOpenCalls, readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import { createOpenCalls, readUsage, type UsageNames } from "../../blocks/message-content.ts";
 import {
   type LinePiece,
   type LineReading,

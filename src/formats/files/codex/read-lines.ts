@@ -9,8 +9,14 @@ import {
 } from "../../../text/json.ts";
 import { createIdDeduplicator, type ModelRef } from "../../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part, ToolOutcome } from "../../../transcript/part.ts";
-import { filePart, opaquePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
-import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import {
+  filePart,
+  opaquePart,
+  type ResultShape,
+  readResultContent,
+  readUsage,
+  type UsageNames,
+} from "../../blocks/message-content.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
   type LinePiece,

@@ -7,8 +7,7 @@ import {
   type UnknownObject,
 } from "../../../text/json.ts";
 import type { Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
-import { filePart } from "../../blocks/block-content.ts";
-import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import { filePart, readUsage, type UsageNames } from "../../blocks/message-content.ts";
 import {
   type LinePiece,
   type LineReading,

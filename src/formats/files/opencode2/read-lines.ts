@@ -9,7 +9,7 @@ import {
 } from "../../../text/json.ts";
 import { createIdDeduplicator, type MessageError } from "../../../transcript/message.ts";
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
-import { filePart, opaquePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
+import { filePart, opaquePart, type ResultShape, readResultContent } from "../../blocks/message-content.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
   type LinePiece,

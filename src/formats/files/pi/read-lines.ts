@@ -8,8 +8,13 @@ import {
 } from "../../../text/json.ts";
 import { createIdDeduplicator, type MessageError, type Usage } from "../../../transcript/message.ts";
 import type { FilePart, ToolOutcome } from "../../../transcript/part.ts";
-import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
-import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import {
+  filePart,
+  type ResultShape,
+  readResultContent,
+  readUsage,
+  type UsageNames,
+} from "../../blocks/message-content.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
   type LinePiece,

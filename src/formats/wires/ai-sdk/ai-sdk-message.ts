@@ -18,14 +18,14 @@ import type {
 } from "../../blocks/block-adapter.ts";
 import {
   contentBlocks,
+  hashEnds,
   joinTexts,
   opaquePart,
   type ResultShape,
   readResultContent,
   writeResultContent,
   writeText,
-} from "../../blocks/block-content.ts";
-import { hashEnds } from "../../blocks/message-head.ts";
+} from "../../blocks/message-content.ts";
 
 /** A message as applications of the AI SDK hold it (`ModelMessage`) or as a model receives it. */
 export interface AiSdkMessage {

@@ -1,8 +1,7 @@
 import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { BlockAdapter, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
-import { isPlainText, writeResultContent, writeText } from "../../blocks/block-content.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
-import { safeCallId } from "../../blocks/message-head.ts";
+import { isPlainText, safeCallId, writeResultContent, writeText } from "../../blocks/message-content.ts";
 import { findAnthropicFaults } from "./find-faults.ts";
 import {
   ANTHROPIC_RESULT,

@@ -1,7 +1,6 @@
 import { asArray, asObject, asString } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
-import { contentBlocks } from "../../blocks/block-content.ts";
-import { safeCallId } from "../../blocks/message-head.ts";
+import { contentBlocks, safeCallId } from "../../blocks/message-content.ts";
 import {
   faultAt,
   findCommonFaults,

@@ -7,8 +7,8 @@ import {
   opaquePart,
   type ResultShape,
   readResultContent,
-} from "../../blocks/block-content.ts";
-import { safeCallId } from "../../blocks/message-head.ts";
+  safeCallId,
+} from "../../blocks/message-content.ts";
 
 /** A message of Anthropic's Messages API. Blocks and fields that are not known are kept as they are. */
 export interface AnthropicMessage {

@@ -9,8 +9,8 @@ import {
 import { outcomeText } from "../../../transcript/content.ts";
 import type { FilePart, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
-import { createFileFilter, filePart, opaquePart, textFor } from "../../blocks/block-content.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
+import { createFileFilter, filePart, opaquePart, textFor } from "../../blocks/message-content.ts";
 import { findGeminiFaults, isUserText, NO_SIGNATURES, partsOf } from "./find-faults.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { FilePart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ItemDraft, ResultBlock } from "../../blocks/block-adapter.ts";
+import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import {
   contentBlocks,
   filePart,
@@ -14,8 +15,7 @@ import {
   writeArguments,
   writeResultContent,
   writeText,
-} from "../../blocks/block-content.ts";
-import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
+} from "../../blocks/message-content.ts";
 import { wireList } from "../../faults/find-common-faults.ts";
 import { findOpenAIChatFaults, MEDIA, vendorOfModel } from "./find-faults.ts";
 

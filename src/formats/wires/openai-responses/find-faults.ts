@@ -1,6 +1,6 @@
 import { asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
-import { contentBlocks } from "../../blocks/block-content.ts";
+import { contentBlocks } from "../../blocks/message-content.ts";
 import {
   faultAt,
   findCommonFaults,

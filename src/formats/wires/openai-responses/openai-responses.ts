@@ -1,7 +1,7 @@
 import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { ItemDraft, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
-import { writeArguments, writeResultContent, writeText } from "../../blocks/block-content.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
+import { writeArguments, writeResultContent, writeText } from "../../blocks/message-content.ts";
 import { findOpenAIResponsesFaults, MAX_CALL_ID_CHARS } from "./find-faults.ts";
 import {
   contentOf,

@@ -7,8 +7,8 @@ import {
   type ResultShape,
   readArguments,
   readResultContent,
-} from "../../blocks/block-content.ts";
-import { safeCallId } from "../../blocks/message-head.ts";
+  safeCallId,
+} from "../../blocks/message-content.ts";
 import { UNKNOWN_TOOL } from "../../blocks/read-blocks.ts";
 import { isCall, isOutput, MAX_CALL_ID_CHARS, MEDIA, responsesItems } from "./find-faults.ts";
 

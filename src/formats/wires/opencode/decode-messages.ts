@@ -20,8 +20,13 @@ import {
   type Usage,
 } from "../../../transcript/message.ts";
 import type { CallId, FilePart, InputCut, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
-import { filePart, opaquePart } from "../../blocks/block-content.ts";
-import { createMarkingNamer, createOpenCalls, readMetadata } from "../../blocks/message-head.ts";
+import {
+  createMarkingNamer,
+  createOpenCalls,
+  filePart,
+  opaquePart,
+  readMetadata,
+} from "../../blocks/message-content.ts";
 
 /** A transcript, and for each wire part the canonical part that it became (or half of which it is). */
 export interface Decoded {

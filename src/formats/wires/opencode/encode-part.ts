@@ -8,7 +8,7 @@ import {
   type TextPart,
   type ToolPart,
 } from "../../../transcript/part.ts";
-import { isSameFile } from "../../blocks/block-content.ts";
+import { isSameFile } from "../../blocks/message-content.ts";
 
 /** Where an encoded part belongs, and when it was written. */
 export interface EncodeContext {

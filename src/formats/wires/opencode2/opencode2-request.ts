@@ -3,6 +3,7 @@ import { outcomeText } from "../../../transcript/content.ts";
 import { type Fault, findFaults, findRenamedCalls } from "../../../transcript/format.ts";
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import type { Block, ItemContent, ItemDraft, Source } from "../../blocks/block-adapter.ts";
+import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import {
   contentBlocks,
   filePart,
@@ -11,8 +12,7 @@ import {
   readResultContent,
   writeResultContent,
   writeText,
-} from "../../blocks/block-content.ts";
-import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
+} from "../../blocks/message-content.ts";
 
 /** A message of a request as OpenCode 2 holds it before it is written for a provider. */
 export interface Opencode2Message {

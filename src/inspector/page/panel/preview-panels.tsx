@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { formatUSD } from "../../../cost/describe-cost.ts";
 import { priceOf } from "../../../cost/recorded-request.ts";
 import type { ForkProfile, ForkWay } from "../../../fork/context/options.ts";
+import { formatUSD } from "../../../text/truncate.ts";
 import type {
   CacheCost,
   CompactionPreview,

@@ -1,16 +1,14 @@
 import type { VNode } from "preact";
 import {
   CAUSE_ADVICE,
-  CAUSE_NAMES,
   causesByCost,
   costRows,
   dearest,
-  describeBreak,
-  formatUSD,
   priceSources,
   rewritingLine,
 } from "../../../cost/describe-cost.ts";
-import type { SessionCost } from "../../../cost/explain-cost.ts";
+import { CAUSE_NAMES, describeBreak, type SessionCost } from "../../../cost/explain-cost.ts";
+import { formatUSD } from "../../../text/truncate.ts";
 import type { Usage } from "../../../transcript/message.ts";
 import type { InspectedSession, LostContent } from "../../view/types.ts";
 import type { AskedSession } from "../engine/engine.ts";

@@ -1,7 +1,7 @@
 import type { ComponentClass, VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { describeBreak, formatUSD } from "../../../cost/describe-cost.ts";
-import type { SessionCost } from "../../../cost/explain-cost.ts";
+import { describeBreak, type SessionCost } from "../../../cost/explain-cost.ts";
+import { formatUSD } from "../../../text/truncate.ts";
 import type {
   InspectedSession,
   KindTokens,

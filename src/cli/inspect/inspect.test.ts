@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { browserCommand } from "./serve.ts";
+import { browserCommand } from "./inspect.ts";
 
 describe("browserCommand", () => {
   it.each([
