@@ -4,12 +4,19 @@ import {
   findCompactionBoundary,
   fitsBudget,
   hideFailedSummaries,
+  hideOldest,
 } from "../stages/boundary.ts";
 import { listFiles, NO_FILES, newestFiles, recordFiles } from "../stages/file-access.ts";
 import { fillTranscript } from "../stages/lines/fill.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
-import { DOCUMENTED_TIER_LIMITS, graduatedTiers, missedFloors, type TierLimits } from "../stages/tiers.ts";
+import {
+  cutsByAge,
+  DOCUMENTED_TIER_LIMITS,
+  graduatedTiers,
+  missedFloors,
+  type TierLimits,
+} from "../stages/tiers.ts";
 import { fenceData } from "../text/fence.ts";
 import { oneLine } from "../text/truncate.ts";
 import { readCarriedFacts } from "../transcript/carried-facts.ts";
@@ -123,7 +130,6 @@ function runPipeline(messages: Transcript, options: ResolvedForkOptions, render:
   const kept = budgeted.transcript.filter(isVisibleToModel);
 
   const budgetEdits = [...hides, ...budgeted.edits];
-  const beforeBudget = profile === "default" ? prepared : reduced;
   const wasFilled = profile === "default" && reduced.edits.length > 0;
   const results = countResults(kept, limits);
   const missed = wasFilled ? missedFloors(reduced.unfilled, kept, { budgetChars }) : [];
@@ -136,7 +142,7 @@ function runPipeline(messages: Transcript, options: ResolvedForkOptions, render:
       tierDistributionBeforeBudget:
         budgetEdits.length === 0
           ? results.tierDistribution
-          : countResults(beforeBudget.transcript, limits).tierDistribution,
+          : countResults(prepared.transcript, limits).tierDistribution,
       ...sizeStats({ kept, budgetEdits, frameChars: frame.chars, render, wasFilled }),
       ...(missed.length > 0 && { missedFloors: missed }),
       applied: {
@@ -182,9 +188,19 @@ interface ReducedResults extends StagesResult {
 /** Brings tool results down to size before the hard budget. */
 function reduceResults(transcript: Transcript, { options, frame, render }: Reduction): ReducedResults {
   const { profile, limits, neverCutTools, budgetChars: maxChars, directive } = options;
-  if (profile === "documented")
-    return { ...runStages(transcript, [graduatedTiers({ limits, neverCutTools })]), unfilled: transcript };
   const budget = { maxChars, frameChars: frame.chars, render, leastChars: memoize(leastChars) };
+  if (profile === "documented") {
+    const cuts = cutsByAge(transcript, { limits, neverCutTools });
+    const cut = memoize((message: Message) => runStages([message], [cuts]));
+    // Cut when the budget asks for its size: what does not fit is never searched for words of errors.
+    const renderCut = (message: Message) => render(cut(message).transcript[0] as Message);
+    const hides = hideOldest(transcript, { ...budget, render: renderCut }).edits;
+    const left = runStages(transcript, [() => hides])
+      .transcript.filter(isVisibleToModel)
+      .map(cut);
+    const edits = [...left.flatMap((message) => message.edits), ...hides];
+    return { transcript: left.flatMap((message) => message.transcript), edits, unfilled: transcript };
+  }
   if (fitsBudget(transcript, budget)) return { transcript, edits: [], unfilled: transcript };
   const protectedTools = [...PRUNE_PROTECTED_TOOLS, ...neverCutTools];
   const superseded = runStages(transcript, [supersede({ protectTurns: 0, protectedTools })]);

@@ -172,17 +172,11 @@ export function pendingMarker(transcript: Transcript): CompactionPart | undefine
  * are too long their texts are shortened, and as a last resort parts are hidden, so the budget always holds.
  */
 export function charBudget(options: CharBudgetOptions): Stage {
-  const { maxChars, frameChars, render } = readOptions(BUDGET_SHAPE, BUDGET_DEFAULTS, options);
+  const budget = readOptions(BUDGET_SHAPE, BUDGET_DEFAULTS, options);
   return (transcript) => {
-    const shown = transcript.filter(isRendered);
-    const kept = newestThatFit(shown, { maxChars, frameChars, render });
-    const hidden = shown.filter((message) => !kept.messages.has(message));
-    const edits = hidden.map((message) =>
-      hideMessage(message, { stage: BUDGET_STAGE, reason: "over-budget" }),
-    );
-    const roomChars = maxChars - frameChars(hidden.length);
-    if (kept.chars <= roomChars) return edits;
-    return [...edits, ...shrinkToChars([...kept.messages], roomChars)];
+    const { edits, kept, chars } = hideOldest(transcript, budget);
+    const roomChars = budget.maxChars - budget.frameChars(edits.length);
+    return chars <= roomChars ? edits : [...edits, ...shrinkToChars(kept, roomChars)];
   };
 }
 
@@ -209,8 +203,15 @@ const BUDGET_SHAPE: Shape<CharBudgetOptions> = {
   render: callback,
 };
 
-/** Summaries, the newest message, and as many before it as fit, in order. Messages that cannot stay are not rendered. */
-function newestThatFit(shown: Transcript, { maxChars, frameChars, render }: Required<CharBudgetOptions>) {
+/**
+ * The half of `charBudget` that hides messages: summaries, the newest message, and as many before it as fit stay, and
+ * may still be too long. Messages that cannot stay are not rendered.
+ */
+export function hideOldest(
+  transcript: Transcript,
+  { maxChars, frameChars, render }: Required<CharBudgetOptions>,
+): HiddenOldest {
+  const shown = transcript.filter(isRendered);
   const pinned = new Set(shown.filter((message, index) => message.summary || index === shown.length - 1));
   let chars = 0;
   for (const message of pinned) chars += render(message).length;
@@ -235,9 +236,21 @@ function newestThatFit(shown: Transcript, { maxChars, frameChars, render }: Requ
     first++;
   }
   return {
-    messages: new Set(shown.filter((message, index) => index >= first || pinned.has(message))),
+    edits: shown
+      .slice(0, first)
+      .filter((message) => !pinned.has(message))
+      .map((message) => hideMessage(message, { stage: BUDGET_STAGE, reason: "over-budget" })),
+    kept: shown.filter((message, index) => index >= first || pinned.has(message)),
     chars,
   };
+}
+
+interface HiddenOldest {
+  readonly edits: readonly Edit[];
+  /** The messages that are left and have something to show. */
+  readonly kept: Transcript;
+  /** Their rendered characters, without the frame. */
+  readonly chars: number;
 }
 
 const BUDGET_STAGE = "char-budget";

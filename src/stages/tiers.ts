@@ -9,39 +9,45 @@ import {
   type Shape,
   text,
 } from "../text/check.ts";
-import { safeJson } from "../text/json.ts";
+import { groupBy, safeJson } from "../text/json.ts";
 import { shouldUseHeadTail } from "../text/truncate.ts";
 import {
   cutOutcome,
   handleOf,
   hasOnlyStub,
+  outcomeText,
   pendingCalls,
   type ToolResult,
   toolResults,
 } from "../transcript/content.ts";
-import { type Edit, type Handle, replaceCall, type Stage } from "../transcript/edit.ts";
+import { type Handle, replaceCall, type Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 import { clipInput } from "./shrink.ts";
 
 /** Cuts tool results and their inputs by age, in three tiers: the newest results stay whole, older ones keep less. */
 export function graduatedTiers(options: GraduatedTiersOptions): Stage {
-  const { limits, neverCutTools = FORK_NO_TRUNCATION_TOOLS } = readOptions(TIERS_SHAPE, options, options);
-  return (transcript) => {
-    const edits: Edit[] = [];
-    for (const { result, tier, isNumbered } of resultsWithTiers(transcript, limits)) {
+  const checked = readOptions(TIERS_SHAPE, options, options);
+  return (transcript) => cutsByAge(transcript, checked)(transcript);
+}
+
+/** The stage for some messages of a transcript: one that will be hidden need not be searched for words of errors. */
+export function cutsByAge(
+  transcript: Transcript,
+  { limits, neverCutTools = FORK_NO_TRUNCATION_TOOLS }: GraduatedTiersOptions,
+): Stage {
+  const tiered = groupBy(resultsWithTiers(transcript, limits), ({ result }) => result.message);
+  return (messages) => {
+    const results = messages.flatMap((message) => tiered.get(message) ?? []);
+    const pending = pendingCalls(messages).map((result) => ({ result, tier: 1, isNumbered: false }) as const);
+    return [...results, ...pending].flatMap(({ result, tier, isNumbered }) => {
       const { part } = result;
       const keepWhole = !isNumbered || neverCutTools.some((name) => part.tool.includes(name));
-      const withOutput = keepWhole ? part : cutOutput(result, limits.resultChars[tier]);
+      const withOutput = keepWhole ? part : cutOutput(part, limits.resultChars[tier]);
       const cut = cutInput(withOutput, limits.paramsChars[tier]);
       const reason = withOutput === part ? "params" : tier === 2 ? "tier-2" : "tier-3";
-      if (cut !== part) edits.push(replaceCall(result, cut, { stage: STAGE, reason }));
-    }
-    for (const call of pendingCalls(transcript)) {
-      const cut = cutInput(call.part, limits.paramsChars[1]);
-      if (cut !== call.part) edits.push(replaceCall(call, cut, { stage: STAGE, reason: "params" }));
-    }
-    return edits;
+      return cut === part ? [] : [replaceCall(result, cut, { stage: STAGE, reason })];
+    });
   };
 }
 
@@ -80,10 +86,10 @@ const TIERS_SHAPE: Shape<GraduatedTiersOptions> = {
 /** Tools whose results are never cut. */
 export const FORK_NO_TRUNCATION_TOOLS: readonly string[] = ["ask_user_questions", "question", "skill"];
 
-function cutOutput(result: ToolResult, limitChars: number): ToolPart {
-  const { part, text } = result;
+function cutOutput(part: ToolPart, limitChars: number): ToolPart {
+  const text = outcomeText(part.outcome);
   if (text.length <= limitChars || isCutWithin(part.cut?.limitChars, limitChars)) return part;
-  const isTailWorthKeeping = result.status === "failed" || shouldUseHeadTail(part.tool, text);
+  const isTailWorthKeeping = part.outcome.status === "failed" || shouldUseHeadTail(part.tool, text);
   return cutOutcome(part, { limitChars, method: isTailWorthKeeping ? "head-tail" : "head" });
 }
 
@@ -180,10 +186,7 @@ export interface TieredResult {
 }
 
 /** Every visible result of a transcript with its tier, oldest first. */
-export function resultsWithTiers(
-  transcript: Transcript,
-  limits: TierCounts = DOCUMENTED_TIER_LIMITS,
-): readonly TieredResult[] {
+export function resultsWithTiers(transcript: Transcript, limits: TierCounts): readonly TieredResult[] {
   checkCounts(limits);
   const results = toolResults(transcript);
   let newerCount = results.filter(takesNumber).length;

@@ -82,6 +82,29 @@ describe("processMessagesForFork", () => {
     }
   });
 
+  it("hides what does not fit as it is, without cutting it first", () => {
+    const history = Array.from({ length: 30 }, (_, number) =>
+      read(`a${number}`, `line ${number}\n`.repeat(900)),
+    );
+    const { edits } = processMessagesForFork(deepFreeze(history), { budgetChars: 20_000 });
+    const hidden = edits.filter(({ type }) => type === "hide-message");
+    expect(hidden.length).toBeGreaterThan(0);
+    for (const { omitted } of hidden) {
+      expect(omitted?.chars).toBeGreaterThan(6_000);
+      expect(edits.filter((edit) => edit.omitted?.handle === `${omitted?.handle}/0`)).toEqual([]);
+    }
+  });
+
+  it("cuts a result that stays with a summary by its age among all results, not among those that are left", () => {
+    const summary: Message = { ...read("s", "old\n".repeat(1_000)), summary: true, finish: "stop" };
+    const newer = Array.from({ length: 30 }, (_, number) =>
+      read(`a${number}`, `line ${number}\n`.repeat(99)),
+    );
+    const { messages } = processMessagesForFork(deepFreeze([summary, ...newer]), { budgetChars: 6_000 });
+    expect(messages.length).toBeLessThan(15);
+    expect(messages[0]).toMatchObject({ id: "s", parts: [{ cut: { limitChars: 500 } }] });
+  });
+
   it("leaves results alone that something newer replaces, of tools that are never cut", () => {
     const history = [
       read("old", "one\n".repeat(300)),
