@@ -6,6 +6,7 @@ const k16 = "k8Jd2Qw9LmZx4VbT";
 const k20 = `${k16}7rPz`;
 const k32 = `${k20}hG5nYc3WsX1q`;
 const line = k32 + k32;
+const short = line.slice(0, 24);
 const token = ["gh", "p_", k32, "abcd"].join("");
 const [head, tail] = [token.slice(0, 22), token.slice(22)];
 const begin = ["-----BEGIN ", "PRIVATE", " KEY-----"].join("");
@@ -92,6 +93,10 @@ describe("a private key", () => {
     [`${line}\n10:02 log ${end}`, "«private-key»"],
     same(`${line}\n${line}\n-----END CERTIFICATE-----`),
     same(`-----BEGIN PUBLIC KEY-----\n${line}\n-----END PUBLIC KEY-----`),
+    same(`---- BEGIN SSH2 PUBLIC KEY ----\nComment: x\n${line}\n${line}\n---- END SSH2 PUBLIC KEY ----`),
+    [`log ${short}\nlog ${short}\nlog ${end}`, "log «private-key»"],
+    [`app: ${begin}\napp: ${short}\napp: ${short}\napp: ${end}`, "app: «private-key»"],
+    [`-${begin.slice(2, -1)}\n${line}\n-${end.slice(2, -1)}`, "«private-key»"],
     [`"${begin}\\n${line}\\n${line}\\n${end}\\n"`, '"«private-key»\\n"'],
     [
       `key.pem-7-${begin}\nkey.pem-8-${line}\nkey.pem-9-${line}\nkey.pem-10-${end}\nafter`,
