@@ -322,7 +322,10 @@ export const MORE_GROUPS: readonly Group[] = [
     about: "Long outputs as files. `cleanSpills` needs `root` and takes the limits.",
     file: "src/stores/files/spill-store.ts",
     interface: "FileSpillStoreOptions",
-    inherits: [{ file: "src/stores/files/clean-spills.ts", interface: "SpillLimits" }],
+    inherits: [
+      { file: "src/stores/files/clean-spills.ts", interface: "SpillLimits" },
+      { file: "src/stores/files/file-system.ts", interface: "FileStoreOptions" },
+    ],
     from: "decision 0005",
     when: "outputs need more room, or less",
     notes: {
@@ -344,6 +347,7 @@ export const MORE_GROUPS: readonly Group[] = [
     about: "A record store takes all but `session`.",
     file: "src/stores/files/journal.ts",
     interface: "FileJournalOptions",
+    inherits: [{ file: "src/stores/files/file-system.ts", interface: "FileStoreOptions" }],
     from: "decision 0005",
     when: "sessions and forks are kept as files",
     notes: {

@@ -6,6 +6,7 @@ import {
   createPause,
   FILE_STORE_SHAPE,
   type FileStat,
+  type FileStoreOptions,
   type FileSystem,
   linkIfFree,
   nodeFileSystem,
@@ -57,13 +58,9 @@ export interface SpillLimits {
 }
 
 /** Which spills are removed. */
-export interface CleanSpillsOptions extends SpillLimits {
+export interface CleanSpillsOptions extends SpillLimits, Omit<FileStoreOptions, "durable"> {
   /** The folder of the spill store. */
   readonly root: string;
-  /** Replaces the file system, for tests. */
-  readonly fs?: FileSystem;
-  /** Replaces `Date.now`, for tests. */
-  readonly now?: () => number;
 }
 
 /** What the limits of a store of outputs may be. */

@@ -104,17 +104,19 @@ function toFileStat(stats: Stats): FileStat {
 }
 
 /** What every store of files takes. */
-export const FILE_STORE_SHAPE: Shape<FileStoreOptions> = {
+export const FILE_STORE_SHAPE: Shape<FileStoreOptions & { readonly root?: string }> = {
   root: required(text),
   durable: flag,
   fs: rule("a file system like node's", isObject),
   now: callback,
 };
 
-interface FileStoreOptions {
-  readonly root?: string;
+export interface FileStoreOptions {
+  /** Flush what is written to disk, so that it survives a power cut. @default true */
   readonly durable?: boolean;
+  /** Replaces the file system, for tests. @default node's */
   readonly fs?: FileSystem;
+  /** Replaces `Date.now`, for tests. @default Date.now */
   readonly now?: () => number;
 }
 

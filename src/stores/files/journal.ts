@@ -13,6 +13,7 @@ import { openPrivateFolder } from "./exclusive-access.ts";
 import {
   createPause,
   FILE_STORE_SHAPE,
+  type FileStoreOptions,
   type FileSystem,
   ifAny,
   type LineDamage,
@@ -204,22 +205,16 @@ export function createFileJournal(options: FileJournalOptions): Journal {
 }
 
 /** Where and how a journal is stored. */
-export interface FileJournalOptions {
+export interface FileJournalOptions extends FileStoreOptions {
   /** The folder with the logs of all sessions. */
   readonly root: string;
   /** The id of the session. */
   readonly session: string;
-  /** Flush each entry to disk, so that it survives a power cut. @default true */
-  readonly durable?: boolean;
   /**
    * Where numbers begin: behind what is read of the log, or at the time, for a process that writes one entry and ends.
    * @default read
    */
   readonly numbering?: "read" | "clock";
-  /** Replaces the file system, for tests. @default node's */
-  readonly fs?: FileSystem;
-  /** Replaces `Date.now`, for tests. @default Date.now */
-  readonly now?: () => number;
 }
 
 const SHAPE: Shape<FileJournalOptions> = {

@@ -16,6 +16,7 @@ import { type LockHold, openPrivateFolder, withFileLock } from "./exclusive-acce
 import {
   createPause,
   FILE_STORE_SHAPE,
+  type FileStoreOptions,
   type FileSystem,
   idOfPathName,
   ifAny,
@@ -136,15 +137,9 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
 let newestVersion = 0;
 
 /** Where and how records are stored. */
-export interface FileRecordStoreOptions {
+export interface FileRecordStoreOptions extends FileStoreOptions {
   /** The folder of the records, for this store only. */
   readonly root: string;
-  /** Flush each record to disk, so that it survives a power cut; default true. */
-  readonly durable?: boolean;
-  /** Replaces the file system, for tests. */
-  readonly fs?: FileSystem;
-  /** Replaces `Date.now`, for tests. */
-  readonly now?: () => number;
 }
 
 const LOCK_WAIT_MS = 5_000;

@@ -16,6 +16,7 @@ import {
   createPause,
   defaultStateFolder,
   FILE_STORE_SHAPE,
+  type FileStoreOptions,
   type FileSystem,
   nodeFileSystem,
   openRegularFile,
@@ -123,19 +124,13 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
 }
 
 /** Where and how spills are stored, and when old ones are removed. */
-export interface FileSpillStoreOptions extends SpillLimits {
+export interface FileSpillStoreOptions extends SpillLimits, FileStoreOptions {
   /** Default: `spill` in the state folder. @default spill in the state folder */
   readonly root?: string;
-  /** Flush each file to disk, so that it survives a power cut. @default true */
-  readonly durable?: boolean;
   /** `hourly`: with the first put, then at most once an hour. @default hourly */
   readonly cleaning?: "hourly" | "never";
   /** Called after each cleaning. @default none */
   readonly onCleaned?: (report: CleanReport | StoreFailure) => void;
-  /** Replaces the file system, for tests. @default node's */
-  readonly fs?: FileSystem;
-  /** Replaces `Date.now`, for tests. @default Date.now */
-  readonly now?: () => number;
 }
 
 const SPILL_STORE_SHAPE: Shape<FileSpillStoreOptions> = {
