@@ -4,7 +4,7 @@ import { deepEqual, isObject } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import type { SessionCore } from "./core.ts";
-import { RUN_STAGE } from "./memory.ts";
+import { isPaused, RUN_STAGE } from "./memory.ts";
 import { withoutPinned } from "./prune.ts";
 import { isEdit } from "./state.ts";
 import { isOfCompaction } from "./window.ts";
@@ -19,8 +19,7 @@ export function dueStage({ options, memory, history }: SessionCore): number | un
   const due = stages.findIndex((_, index) => index >= first && (hung.get(index) ?? 0) < MAX_HANGS);
   if (due === -1) return undefined;
   // What a person has taken back is not done again at once.
-  const isPaused = memory.answers.size <= memory.pausedThroughTurn;
-  const undone = isPaused ? memory.ledger.findLast(({ outcome }) => outcome === "undone") : undefined;
+  const undone = isPaused(memory) ? memory.ledger.findLast(({ outcome }) => outcome === "undone") : undefined;
   return undone?.step === RUN_STAGE ? undefined : due;
 }
 

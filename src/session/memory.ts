@@ -98,6 +98,16 @@ interface EditedWindow {
   readonly newest: readonly Edit[] | undefined;
 }
 
+/** True when a step has changed nothing at this very state. */
+export function isSpent({ spent, version }: SessionMemory, step: string): boolean {
+  return spent.get(step) === version;
+}
+
+/** True for some turns after an edit was undone. */
+export function isPaused({ answers, pausedThroughTurn }: SessionMemory): boolean {
+  return answers.size <= pausedThroughTurn;
+}
+
 /** Who asked for it. */
 type PendingMarker = "none" | "auto" | "manual";
 

@@ -13,6 +13,7 @@ import {
 } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
 import type { SessionCore } from "./core.ts";
+import { isSpent } from "./memory.ts";
 import { findNativeBlock, type NativeBlock } from "./window.ts";
 
 /** How a session stands to the compaction of a provider in its window. */
@@ -29,11 +30,10 @@ export function readNativeView(core: SessionCore): NativeView {
   const { acts = "nothing", reads = "all" } = core.memory.management;
   const { native } = core.window();
   if (native === undefined) return { block: "none", shadow: "none", acts };
-  const isSpent = core.memory.spent.get("keep-shadow") === core.memory.version;
   const isKept = core.history.find(shadowId(native)) !== undefined;
   return {
     block: reads === "all" || reads.includes(native.provider) ? "readable" : "unreadable",
-    shadow: isKept ? "kept" : isSpent ? "none" : "due",
+    shadow: isKept ? "kept" : isSpent(core.memory, "keep-shadow") ? "none" : "due",
     acts,
   };
 }

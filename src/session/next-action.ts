@@ -11,7 +11,7 @@ import { dueStage } from "./call-stage.ts";
 import type { SessionCore } from "./core.ts";
 import { fitsModel, isHeld } from "./hold.ts";
 import { MAX_IDLE_COMPACTIONS } from "./log.ts";
-import { planAfterEdits } from "./memory.ts";
+import { isPaused, isSpent, planAfterEdits } from "./memory.ts";
 import { type NativeView, readNativeView, useShadowEdits } from "./native-shadow.ts";
 import {
   LOW_SHARE,
@@ -185,7 +185,6 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
   // Where the session does not compact, what counts is when its owner does.
   const ownerTokens = core.believed.ownerTokens() || knownTokens;
   const fullTokens = autoCompact ? limitTokens : ownerTokens;
-  const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
   const planned = { limit: decision.limit, idleMs };
   // Where whole turns are protected, a request lets older ones go.
   const aging =
@@ -205,7 +204,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
         ladder: recoveryOptions(core),
       }),
     native: readNativeView(core),
-    unboundedOutputs: isSpent("bound-outputs") ? [] : [...memory.unbounded.keys()],
+    unboundedOutputs: isSpent(memory, "bound-outputs") ? [] : [...memory.unbounded.keys()],
     dueStage: dueStage(core),
     marker: memory.pendingMarker,
     markerOwner: memory.owner,
@@ -213,12 +212,12 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     decision,
     isOverflowing: overflow.overflow || memory.isOverflowSeen,
     isOwnerAboutToCompact: !autoCompact && estimate.tokens >= ownerTokens * ABOUT_TO_SHARE,
-    isPaused: turn <= memory.pausedThroughTurn,
+    isPaused: isPaused(memory),
     isCompactionIdle:
       memory.idleCompactions >= MAX_IDLE_COMPACTIONS &&
       estimate.tokens < memory.idleTokens + limitTokens * GROWN_SHARE,
     heldBy: isHeld(memory.held, { turn, fits: fitsModel(core) }) ? memory.held?.reason : undefined,
-    isCompactionSpent: isSpent("compact"),
+    isCompactionSpent: isSpent(memory, "compact"),
     background: memory.background === undefined ? "none" : memory.background.finished ? "ready" : "running",
     // Whoever names a number of tokens means it.
     mayGoOn: decision.limit.source === "context_window" && !overflow.overflow && fitsModel(core, GO_ON_SHARE),
@@ -230,8 +229,8 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
         memory.held === undefined &&
         memory.idleCompactions === 0 &&
         decision.reason === "under-limit" &&
-        turn > memory.pausedThroughTurn &&
-        !isSpent("begin-compaction");
+        !isPaused(memory) &&
+        !isSpent(memory, "begin-compaction");
       const dueTokens = core.believed.dueTokens();
       if (!mayBegin || !Number.isFinite(dueTokens) || estimate.tokens < earlyTokens(core, dueTokens))
         return false;
@@ -317,8 +316,7 @@ function planEditsFor(
 ): MechanicalPlan | undefined {
   const { memory, meter, history, options } = core;
   const { pruning } = options;
-  const isSpent = ["prune", "supersede"].some((step) => memory.spent.get(step) === memory.version);
-  if (pruning === undefined || isSpent) return undefined;
+  if (pruning === undefined || isSpent(memory, "prune") || isSpent(memory, "supersede")) return undefined;
   // A limit that stands in for an unknown window matters only where something is compacted at it.
   const isAssumed = limit.source === "max_tokens" && !memory.settings.autoCompact;
   const { limitTokens = Number.POSITIVE_INFINITY } = isAssumed ? {} : limit;
@@ -390,7 +388,7 @@ function resultsToSummarize(core: SessionCore): number | undefined {
   const { memory } = core;
   const { toolCallCutoff, toolSummaryStrategy } = memory.settings;
   if (toolSummaryStrategy === "off" || toolCallCutoff <= 0) return undefined;
-  if (memory.spent.get("summarize-tool-results") === memory.version) return undefined;
+  if (isSpent(memory, "summarize-tool-results")) return undefined;
   const results = core.countedResults();
   const isOver = results.length > toolCallCutoff && results.some(({ isSeen }) => isSeen);
   return isOver || core.pending.list().length > 0 ? results.length : undefined;

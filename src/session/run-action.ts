@@ -16,7 +16,7 @@ import { RUN_STAGE } from "./memory.ts";
 import { keepShadowEdits, useShadowEdits } from "./native-shadow.ts";
 import { pinsWithHeld, withoutPinned } from "./prune.ts";
 import { afterStep } from "./recovery.ts";
-import { beginCompaction, runCompaction } from "./run-compaction.ts";
+import { areSame, beginCompaction, runCompaction } from "./run-compaction.ts";
 import { isOfCompaction, isShadowBatch } from "./window.ts";
 
 /** Runs an action through the ports. Never throws: whatever the ports do gives a value, and an abort changes nothing. */
@@ -246,8 +246,5 @@ function startOfSummaries(core: SessionCore): number {
 
 /** True when every message that the edits name is the same as when they were decided: only then is a late result used. */
 function targetsUnchanged(edits: readonly Edit[], then: Transcript, now: Transcript): boolean {
-  if (then === now) return true;
-  const targets = new Set(edits.flatMap(targetsOf));
-  const current = new Map(now.map((message) => [message.id, message]));
-  return then.every((message) => !targets.has(message.id) || current.get(message.id) === message);
+  return then === now || areSame(new Set(edits.flatMap(targetsOf)), then, now);
 }

@@ -13,6 +13,7 @@ import {
   planCompaction,
 } from "../compaction/plan/plan-compaction.ts";
 import { keepAmount } from "../compaction/plan/window.ts";
+import { callWithin } from "../compaction/ports/call-within.ts";
 import type { Clock } from "../compaction/ports/summarizer.ts";
 import { afterCompaction } from "../compaction/trigger/should-compact.ts";
 import { omitUndefined } from "../text/json.ts";
@@ -86,11 +87,16 @@ export function beginCompaction(core: SessionCore): RunResult {
 
 /** Waits for what was begun in the background, which keeps the process alive only here. */
 export async function waitForBackground({ memory, ports }: SessionCore, signal: AbortSignal): Promise<void> {
-  if (memory.background === undefined) return;
-  const over = new AbortController();
-  void ports.clock.sleep(LONGEST_WAIT_MS, over.signal);
-  await untilAborted(memory.background.done, signal);
-  over.abort();
+  const { done } = memory.background ?? {};
+  if (done !== undefined) await untilAborted(done, { clock: ports.clock, signal });
+}
+
+/** Waits for work that has limits of its own, or until the signal aborts. */
+export async function untilAborted(
+  work: Promise<unknown>,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
+  await callWithin({ start: () => work, limitMs: LONGEST_WAIT_MS, clock, signal });
 }
 
 /** Longer than any summary may take. */
@@ -317,18 +323,8 @@ function isCurrent({ history }: SessionCore, ids: ReadonlySet<MessageId>, { sour
   return source === history.source() || areSame(ids, source, history.source());
 }
 
-function areSame(ids: ReadonlySet<MessageId>, then: Transcript, now: Transcript): boolean {
+/** True when these messages are the same in both. */
+export function areSame(ids: ReadonlySet<MessageId>, then: Transcript, now: Transcript): boolean {
   const current = new Map<MessageId, Message>(now.map((message) => [message.id, message]));
   return then.every((message) => !ids.has(message.id) || current.get(message.id) === message);
-}
-
-/** Waits for work, or until the signal aborts; leaves nothing on the signal, which may live as long as the session. */
-export async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  let stop: () => void = () => undefined;
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve;
-  });
-  signal.addEventListener("abort", stop);
-  await Promise.race([work, stopped]).finally(() => signal.removeEventListener("abort", stop));
 }

@@ -218,7 +218,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
   async function toolSummariesSettled(signal = never): Promise<void> {
     for (let step = 0; step < MAX_STEPS && core.pending.list().length > 0 && !signal.aborted; step++) {
-      await untilAborted(core.pending.arrived(), signal);
+      await untilAborted(core.pending.arrived(), { clock: core.ports.clock, signal });
       const visibleResults = core.countedResults().length;
       const action = { type: "summarize-tool-results", version: memory.version, visibleResults } as const;
       if ((await run(action, signal)).status === "busy") break;

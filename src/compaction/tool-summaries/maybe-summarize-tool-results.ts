@@ -62,7 +62,9 @@ export async function maybeSummarizeToolResults(
     apply(written.edits);
   };
 
-  await awaitPending(pending, { clock, signal, waitMs });
+  const answers = pending.flatMap(({ answer }) => answer ?? []);
+  if (answers.length > 0 && waitMs > 0)
+    await callWithin({ start: () => Promise.all(answers), limitMs: waitMs, clock, signal });
   const { settled, waiting } = await takeSettled(pending);
   write(settled);
 
@@ -187,21 +189,6 @@ async function takeSettled(pending: readonly PendingToolSummary[]) {
     else settled.push({ batch: item.batch, answer });
   }
   return { settled, waiting };
-}
-
-/** Gives pending answers some time. */
-async function awaitPending(
-  pending: readonly PendingToolSummary[],
-  { clock, signal, waitMs }: Pick<SummaryPorts, "clock" | "signal"> & { readonly waitMs: number },
-): Promise<void> {
-  const answers = pending.map((item) => item.answer).filter((each) => each !== undefined);
-  if (answers.length === 0 || waitMs <= 0 || signal.aborted) return;
-  const controller = new AbortController();
-  const stop = (): void => controller.abort();
-  signal.addEventListener("abort", stop, { once: true });
-  await Promise.race([Promise.all(answers), clock.sleep(waitMs, controller.signal)]);
-  signal.removeEventListener("abort", stop);
-  stop();
 }
 
 /** True when the call was aborted, which says nothing about its results. */
