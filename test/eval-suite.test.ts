@@ -81,7 +81,11 @@ describe("a suite", () => {
       ["project", entries[1]?.repo, 1],
     ]);
     for (const { policies } of report.groups) expect(policies.fill["25000"].usable).toBeGreaterThan(0);
-    expect(run("--policy", "fill").stdout).toContain("By host and project at 25k characters");
+    const page = run("--policy", "last-N,fill").stdout;
+    expect(page).toContain("By host and project at 25k characters");
+    // Two sessions are too few for an interval, which is left out then.
+    expect(page).toMatch(/project \S+ +1 +[\d.]{5} +[\d.]{5}\n/);
+    expect(page).not.toContain("[–");
   });
 
   it("fetches what is missing, once, and names what cannot be had", async () => {

@@ -53,7 +53,7 @@ function recallTable(report: EvalReport, budget: string): EvalTable {
     rows: rows.map(([policy, figures]) => [
       policy,
       share(figures.usable),
-      `${share(figures.usableLow)}–${share(figures.usableHigh)}`,
+      Number.isFinite(figures.usableLow) ? `${share(figures.usableLow)}–${share(figures.usableHigh)}` : "–",
       share(figures.usableWithRecall),
       share(figures.mention),
       share(figures.context),
@@ -105,16 +105,18 @@ function groupTable({ groups = [] }: EvalReport, budget: string): EvalTable {
   const names = Object.keys(groups[0]?.policies ?? {});
   return {
     title: `By host and project at ${characters(Number(budget))}`,
-    note: "Usable recall with its 95 % interval over sessions; a project with few sessions has a wide one.",
+    note: "Usable recall with its 95 % interval over sessions; a project with few sessions has a wide one, or none.",
     head: ["host or project", "sessions", ...names],
     rows: groups.map(({ by, name, sessions, policies }) => [
       `${by} ${name}`,
       whole(sessions),
       ...names.map((policy) => {
         const figures = policies[policy]?.[budget];
-        return figures === undefined || figures.probes === 0
-          ? "–"
-          : `${share(figures.usable)} [${share(figures.usableLow)}, ${share(figures.usableHigh)}]`;
+        if (figures === undefined || figures.probes === 0) return "–";
+        return withInterval(
+          { mean: figures.usable, low: figures.usableLow, high: figures.usableHigh },
+          share,
+        );
       }),
     ]),
   };
@@ -278,8 +280,16 @@ function signedPercent(value: number): string {
   return `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`;
 }
 
-function difference({ mean, low, high }: Interval): string {
-  return `${signed(mean)} [${signed(low)}, ${signed(high)}]`;
+function difference(figure: Interval): string {
+  return withInterval(figure, signed);
+}
+
+/** A figure with its interval, where there are sessions enough for one. */
+function withInterval(
+  { mean, low, high }: Omit<Interval, "sessions">,
+  show: (value: number) => string,
+): string {
+  return Number.isFinite(low) ? `${show(mean)} [${show(low)}, ${show(high)}]` : show(mean);
 }
 
 function signed(value: number): string {
