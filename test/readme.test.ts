@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import * as formats from "../src/formats.ts";
 import { anthropic } from "../src/formats.ts";
 import * as carryover from "../src/index.ts";
-import { createFakeSummarizer } from "./rig/fakes.ts";
 import { conversation, SUMMARY } from "./rig/session.ts";
 
 const readme = readFileSync(resolve(import.meta.dirname, "../docs/guide.md"), "utf8");
@@ -16,9 +15,7 @@ it("the guide's session sends a request that the provider takes, after a compact
   const given = {
     ...carryover,
     ...formats,
-    summarizer: createFakeSummarizer(SUMMARY),
-    model: { provider: "anthropic", id: "claude-sonnet-4-5" },
-    limits: { contextTokens: 40_000, outputTokens: 4_000 },
+    askModel: async () => SUMMARY,
     tools: [],
     messages,
     callModel: async (request: unknown) => requests.push(request),
@@ -26,7 +23,9 @@ it("the guide's session sends a request that the provider takes, after a compact
   const AsyncFunction = (async () => {}).constructor as new (
     ...args: string[]
   ) => (...given: unknown[]) => Promise<void>;
-  const run = new AsyncFunction(...Object.keys(given), code.replace(/^import .*$/gm, ""));
+  // A window that these messages fill.
+  const small = code.replace("200_000", "40_000").replace(/^import .*$/gm, "");
+  const run = new AsyncFunction(...Object.keys(given), small);
   await run(...Object.values(given));
   const [request] = requests as (ReturnType<typeof anthropic.encode> & { readonly model: string })[];
   expect(request?.model).toBe("claude-sonnet-4-5");
