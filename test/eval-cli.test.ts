@@ -195,6 +195,14 @@ describe("carryover eval", () => {
     expect(stdout).toContain("Controls hold");
   });
 
+  it("says nothing of controls where nothing was probed", () => {
+    const { status, stdout } = carryover(sessions, "--no-cache", "--measure", "tokens");
+    expect(status).toBe(0);
+    expect(stdout).toContain("Nothing was probed");
+    expect(stdout).toContain("0 of them probed");
+    expect(stdout).not.toContain("Controls hold");
+  });
+
   it("explains the policies", () => {
     const { status, stdout } = carryover("--policy", "list");
     expect(status).toBe(0);

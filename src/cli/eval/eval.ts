@@ -238,7 +238,7 @@ function evalText(
   const formats = Object.entries(sessions.byFormat).map(([format, count]) => `${count} ${format}`);
   return [
     colors.bold(verdictLine(report)),
-    `${plural(sessions.total, "session")} (${formats.join(", ")}), ${sessions.probed} long enough to be probed: ${plural(sessions.probes, "probe")}, ${plural(sessions.targets, "target")}`,
+    `${plural(sessions.total, "session")} (${formats.join(", ")}), ${sessions.probed} of them probed: ${plural(sessions.probes, "probe")}, ${plural(sessions.targets, "target")}`,
     controls.holds ? controlsLine(report) : colors.red(controlsLine(report)),
     "",
     colors.bold("Policies"),

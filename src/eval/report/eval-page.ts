@@ -34,7 +34,7 @@ export function evalPage(
 <main>
 <h1>What survives</h1>
 <p><strong>${escapeMarkup(verdictLine(report))}</strong> Presence is measured, not comprehension.</p>
-<p>${sessions.total} sessions (${escapeMarkup(formats.join(", "))}); ${sessions.probed} of them are long enough to be probed, at ${sessions.probes} places with ${sessions.targets} targets. A target is a path, a symbol, a literal or a line that the agent used in its next steps and could only know from before.</p>
+<p>${sessions.total} sessions (${escapeMarkup(formats.join(", "))}); ${sessions.probed} of them were probed, at ${sessions.probes} places with ${sessions.targets} targets. A target is a path, a symbol, a literal or a line that the agent used in its next steps and could only know from before.</p>
 <p class="${controls.holds ? "holds" : "broken"}">${escapeMarkup(controlsLine(report))}</p>
 ${createEvalCharts(report)
   .map((chart) => `<figure>${chartSvg(chart)}</figure>`)
@@ -66,7 +66,8 @@ export function verdictLine({ policies }: EvalReport): string {
 }
 
 /** The controls of the measure in a sentence. */
-export function controlsLine({ controls }: EvalReport): string {
+export function controlsLine({ controls, sessions }: EvalReport): string {
+  if (sessions.probes === 0) return "Nothing was probed, so that there was nothing to control.";
   if (controls.holds)
     return "Controls hold: the whole history scores 1, an empty text 0, no policy exceeds its budget.";
   const faults = [
