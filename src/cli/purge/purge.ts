@@ -69,7 +69,7 @@ Examples:
   carryover purge --all --yes
 
 Where the plugin keeps everything in a database this is about the database, with all machines that use it.
-What a running OpenCode works with stays unless --force is given. Sessions of the agents themselves are never touched:
+What a running agent or fork works with stays unless --force is given. Sessions of the agents themselves are never touched:
 of those that handoff and rescue wrote, only what nobody has gone on with goes.
 Exit codes: 0 deleted or listed, 2 nothing was chosen or not everything could be deleted, 130 stopped with Ctrl-C.`;
 
@@ -336,7 +336,7 @@ function purgeReport({ plan, running, from: { place, unit, now } }: PurgeReportI
     ...(plan.inUse.length === 0
       ? []
       : [
-          "  End OpenCode (version 2 also with `opencode2 service stop`), then run this again, or use --force.",
+          "  End the agent (OpenCode 2 with `opencode2 service stop`), or wait for its forks, and run this again; or use --force.",
         ]),
   ].join("\n");
 }
