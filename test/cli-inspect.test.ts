@@ -185,7 +185,7 @@ describe("carryover without arguments", () => {
     expect(stdout).toMatch(/^No session of OpenCode, Claude Code, Codex or pi is here; this is an example\n/);
     expect(stdout).toContain("Invoice totals are a cent off");
     const table = await carryover(["inspect"]);
-    expect(table.stdout).toContain("src/invoice.ts");
+    expect(table.stdout).toContain("src/invoice.mjs");
   });
 
   it("passes over newer sessions that are empty or broken, and says so", async () => {
