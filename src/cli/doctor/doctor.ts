@@ -37,7 +37,6 @@ export function doctorCommand(): Command {
       "--opencode <path>",
       "the program of OpenCode; that of OPENCODE_BIN, or the one on PATH, when unset",
     )
-    .option("--plugin <path>", "the plugin for the self-test; the configured one when unset")
     .option(...STORE_OPTION)
     .option("--no-self-test", "do not run OpenCode")
     .addHelpText("after", EXAMPLES)
@@ -59,7 +58,6 @@ Exit codes: 0 nothing has to be done, 2 something has, 1 a fault of Carryover.`;
 interface DoctorFlags {
   readonly json?: true;
   readonly opencode?: string;
-  readonly plugin?: string;
   readonly store?: string;
   readonly selfTest: boolean;
 }
@@ -137,7 +135,7 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   /** What OpenCode itself says, and the self-test where it has our tools. */
   async function finish(said: HostAnswer, { found, entry, host }: Finish): Promise<readonly Finding[]> {
     const registered = checkAnswer(said, { before: found, host });
-    const tested = setup.plugin ?? (registered.level === "ok" ? entry : undefined);
+    const tested = registered.level === "ok" ? entry : undefined;
     const played =
       tested === undefined || binary === undefined
         ? []
@@ -157,7 +155,6 @@ interface Diagnosis {
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
   readonly opencode?: string;
-  readonly plugin?: string;
   readonly store?: string;
   /** Whether OpenCode is run. */
   readonly selfTest: boolean;

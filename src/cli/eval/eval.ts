@@ -52,17 +52,11 @@ export function evalCommand(): Command {
       parseBudgets,
       EVAL_DEFAULTS.budgetsChars,
     )
-    .option(
-      "--against <names>",
-      "policies that the others are held against (last-N and hybrid-50)",
-      parseList,
-    )
     .addOption(
       new Option("--measure <names>", "what to measure")
         .argParser(parseMeasures)
         .default(MEASURES, "everything"),
     )
-    .option("--steps <n>", "how many next steps count as what was needed", parseCount, EVAL_DEFAULTS.steps)
     .option("--probes <n>", "most places that are tried in one session", parseCount, EVAL_DEFAULTS.maxProbes)
     .option(
       "--suite <manifest>",
@@ -92,14 +86,12 @@ Examples:
 A policy of your own: mine.mjs with \`export default (transcript, budgetChars) => text\`.`;
 
 /** The baseline, and the strongest of the simple policies. */
-const DEFAULT_BASELINES: readonly string[] = ["last-N", "hybrid-50"];
+const BASELINES: readonly string[] = ["last-N", "hybrid-50"];
 
 interface EvalFlags {
   readonly policy?: readonly string[];
   readonly budget: readonly number[];
-  readonly against?: readonly string[];
   readonly measure: readonly MeasureName[];
-  readonly steps: number;
   readonly probes: number;
   readonly suite?: string;
   readonly live?: true;
@@ -128,7 +120,7 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
     policyNames,
     budgetsChars: flags.budget,
     measures: flags.measure,
-    steps: flags.steps,
+    steps: EVAL_DEFAULTS.steps,
     maxProbes: flags.probes,
     branches: flags.live ? "live" : "file",
     ...(suite !== undefined && { secrets: "redacted" as const }),
@@ -144,7 +136,7 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
   const options = {
     policies: policies.map(({ name }) => name),
     budgetsChars: flags.budget,
-    against: flags.against ?? DEFAULT_BASELINES,
+    against: BASELINES,
   };
   const projectOf = ({ name }: SessionMeasure): string => suite?.get(name)?.repo ?? "";
   const whole = createEvalReport(measures, options);
