@@ -215,7 +215,7 @@ function titleOf(line: UnknownObject): string | undefined {
 }
 
 /** How a transcript file is packed. Codex packs old rollouts with zstd. */
-export type Packing = "plain" | "gzip" | "zstd";
+type Packing = "plain" | "gzip" | "zstd";
 
 /** How a file is packed, by its first bytes. */
 export function packingOf(bytes: Uint8Array): Packing {
@@ -292,12 +292,12 @@ export async function unpackedBytes(bytes: Uint8Array): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-export async function* oneChunk(bytes: Uint8Array): PackedSource {
+async function* oneChunk(bytes: Uint8Array): PackedSource {
   yield bytes;
 }
 
 /** The same bytes; of a text in UTF-16, as some shells write it, those of UTF-8. */
-export async function* inUtf8(source: PackedSource): PackedSource {
+async function* inUtf8(source: PackedSource): PackedSource {
   let wide: InstanceType<typeof TextDecoder> | undefined;
   let isFirst = true;
   for await (const chunk of source) {
