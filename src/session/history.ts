@@ -112,7 +112,7 @@ export function createHistory(): History {
     const changed = messages.slice(firstChanged);
     if (firstChanged < headSourceCount || changed.some(({ id }) => editedIds.has(id)))
       return { changed, extent: "rebuilt", dropped: rebuild(batches) };
-    transcript = head.concat(messages.slice(headSourceCount));
+    transcript = head.length === 0 ? messages : head.concat(messages.slice(headSourceCount));
     return { changed, extent: "end", dropped: [] };
   }
 

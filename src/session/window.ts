@@ -50,7 +50,7 @@ export function createWindowReader(): (transcript: Transcript) => ContextWindow 
       last !== undefined && change !== undefined
         ? { ...last, visible: change.visible }
         : readBoundary(transcript);
-    const { shown, marked: repaired, edits } = repairAll(visible);
+    const { shown, marked: repaired, edits } = repairAll(visible, change?.kept);
     const marked = nativeIndex <= 0 ? repaired : withoutReplaced(repaired, visible.length - nativeIndex);
     const window: ContextWindow = {
       shown: shown.slice(),
@@ -112,13 +112,18 @@ function changedEnd(
     return undefined;
   const kept = visible.length - gone.filter(isVisibleToModel).length;
   return {
-    visible: visible.slice(0, kept).concat(added.filter(isVisibleToModel)),
+    visible: (kept < visible.length ? visible.slice(0, kept) : visible).concat(
+      added.filter(isVisibleToModel),
+    ),
+    kept,
     extent: gone.length === 0 ? "end" : "edited",
   };
 }
 
 interface ChangedEnd {
   readonly visible: Transcript;
+  /** How many of these the window had before. */
+  readonly kept: number;
   readonly extent: "end" | "edited";
 }
 
@@ -194,13 +199,13 @@ interface Repairs {
 }
 
 /** Repairs the messages of a window; those before the first that differs from the last window are not read again. */
-function createRepairer(): (visible: Transcript) => Repairs {
+function createRepairer(): (visible: Transcript, kept?: number) => Repairs {
   const state: Repairs = { shown: [], marked: [], edits: [], hasSpeaker: false };
   /** For each message read so far, what there was before it. */
   const marks: RepairMark[] = [];
   let read: Transcript = [];
-  return (visible) => {
-    const same = commonLength(read, visible);
+  return (visible, kept) => {
+    const same = kept ?? commonLength(read, visible);
     const mark = marks[same];
     if (mark !== undefined) {
       marks.length = same;

@@ -89,14 +89,16 @@ function newestUsageIndex(
   sums: readonly ContextSums[],
   { epochStartIndex = 0, model, isTrusted }: Parameters<typeof estimateBySums>[2],
 ): number {
-  const index = transcript.findLastIndex(
-    (message, at) =>
-      at >= epochStartIndex &&
-      reportsContextUsage(message) &&
+  const holds = (at: number): boolean => {
+    const message = transcript[at] as Message;
+    return (
       !clearedSince(sumsAt(sums, at).clearedAt, message) &&
-      (isTrusted?.(message, sumsAt(sums, at + 1)) ?? true),
-  );
-  if (index === -1) return index;
+      (isTrusted?.(message, sumsAt(sums, at + 1)) ?? true)
+    );
+  };
+  let index = sumsAt(sums, transcript.length).usageIndex;
+  while (index >= epochStartIndex && !holds(index)) index = sumsAt(sums, index).usageIndex;
+  if (index < epochStartIndex) return -1;
   const counted = transcript[index]?.model;
   // A summary replaces what came before it, and another model counts differently: older usage no longer holds.
   const overtakes = (message: Message): boolean =>
@@ -116,6 +118,8 @@ export interface ContextSums {
   readonly clearedAt: number;
   /** When the newest summary was written. */
   readonly summaryAt: number;
+  /** Where the newest message stands whose usage tells how large the context was; -1 without one. */
+  readonly usageIndex: number;
 }
 
 const NO_SUMS: ContextSums = {
@@ -124,6 +128,7 @@ const NO_SUMS: ContextSums = {
   outputChars: 0,
   clearedAt: Number.NEGATIVE_INFINITY,
   summaryAt: Number.NEGATIVE_INFINITY,
+  usageIndex: -1,
 };
 
 /**
@@ -139,8 +144,11 @@ export function createContextSums(
   return (transcript) => {
     if (transcript === read) return sums;
     sums.length = commonLength(read, transcript) + 1;
-    for (const message of transcript.slice(sums.length - 1))
-      sums.push(addMessage(sumsAt(sums, sums.length - 1), message, estimating));
+    for (const message of transcript.slice(sums.length - 1)) {
+      const index = sums.length - 1;
+      const sum = addMessage(sumsAt(sums, index), message, estimating);
+      sums.push(reportsContextUsage(message) ? { ...sum, usageIndex: index } : sum);
+    }
     read = transcript;
     return sums;
   };
@@ -160,6 +168,7 @@ function addMessage(before: ContextSums, message: Message, options: Estimating):
     outputChars: before.outputChars + outputCharsOf(message),
     clearedAt: isVisible ? Math.max(before.clearedAt, clearedAtOf(message)) : before.clearedAt,
     summaryAt: Math.max(before.summaryAt, writtenAt ?? Number.NEGATIVE_INFINITY),
+    usageIndex: before.usageIndex,
   };
 }
 
