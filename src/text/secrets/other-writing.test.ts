@@ -40,6 +40,8 @@ describe("a secret in escapes", () => {
 describe("a secret that goes on in the next line", () => {
   it.each<Case>([
     [`${head}\n${tail}`, "«github-token»"],
+    [`export TOKEN=${head}\n${tail}`, "export TOKEN=«github-token»"],
+    [`x {\n  "${"aio"}_sN4QXhgTWd48"\n  "NpqIM5bMdiLSC9z7";`, 'x {\n  "«adafruit-key»";'],
     [`${head}\\\n${tail}`, "«github-token»"],
     [`"${head}" +\n  "${tail}"`, '"«github-token»"'],
     [`# ${head}\n# ${tail}`, "# «github-token»"],
