@@ -151,6 +151,14 @@ describe("carryover forks cancel", () => {
     await expect(run(...args, "--store", test.folder)).rejects.toThrow(says);
   });
 
+  it("of one that runs, in an agent that looks for no requests, says so", async () => {
+    const test = createTestContext();
+    await record(test, { id: "a", owner: HERE });
+    await expect(run("cancel", "a", "--store", test.folder)).rejects.toThrow(
+      "Fork a runs, and its agent takes no requests from here",
+    );
+  });
+
   it("all, when none runs, is refused too", async () => {
     await expect(run("cancel", "all", "--store", createTestContext().folder)).rejects.toThrow("No fork runs");
   });

@@ -9,10 +9,10 @@ import { type OpenedStores, STORE_OPTION, withStores } from "./opencode/with-sto
 import { CliError } from "./terminal/cli-error.ts";
 import { formatCount, printJson, renderTable, terminalText } from "./terminal/output.ts";
 
-/** `carryover forks`: lists the forks of the OpenCode plugin, stops one, or brings one to OpenCode's screen. */
+/** `carryover forks`: lists the forks of all agents; in OpenCode and pi it stops one, and brings one to OpenCode's screen. */
 export function forksCommand(): Command {
   return new Command("forks")
-    .description("list the forks of the OpenCode plugin, stop one, or show one in OpenCode")
+    .description("list the forks of your agents, stop one, or show one in OpenCode")
     .argument("[action]", "cancel or open")
     .argument("[id]", "which fork: its id, its number if only one that runs has it, or all to cancel")
     .option("--json", "print for a program to read")
@@ -77,12 +77,13 @@ async function list({ stores, name, place }: OpenedStores, json: true | undefine
 }
 
 async function ask(stores: PluginStores, { action, id, json }: Asked): Promise<void> {
-  const { records, elsewhere } = await stores.recordedForks();
+  const { records, elsewhere, leases } = await stores.recordedForks();
   const { control } = stores;
   const known = [...records, ...elsewhere.filter((record) => record.id === id)];
   const wanted = action === "open" ? [selectFork(known, id)] : selectForks(known, id);
   const answers: { readonly fork: string; readonly outcome: string; readonly text: string }[] = [];
-  for (const { id: forkId } of wanted) {
+  for (const record of wanted) {
+    const { id: forkId } = record;
     const asked = await askPlugin({ control, want: { type: `${action}-fork`, forkId } });
     if (asked.status === "answered") {
       const isDone = asked.outcome === "done" || (action === "cancel" && asked.outcome === "nothing");
@@ -90,6 +91,11 @@ async function ask(stores: PluginStores, { action, id, json }: Asked): Promise<v
       answers.push({ fork: forkId, outcome: asked.outcome, text: asked.text });
     } else if (asked.status === "failed")
       throw new CliError(`Fork ${forkId}: ${asked.reason}`, ["Try again."]);
+    else if (isLive(currentRun(record)) && isHeld(record, { leases, nowMs: stores.now() }))
+      // The servers of Claude Code and Codex look for no requests.
+      throw new CliError(`Fork ${forkId} runs, and its agent takes no requests from here`, [
+        "Ask the agent to stop it (it has the tool fork_cancel), or end the agent.",
+      ]);
     else
       throw new CliError(`Fork ${forkId} does not run: its OpenCode has ended`, [
         "It counts as interrupted as soon as OpenCode starts again in its project, and can be resumed there.",

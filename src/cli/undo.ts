@@ -6,10 +6,10 @@ import { listLogs, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
 import { formatCount, printJson, terminalText } from "./terminal/output.ts";
 
-/** `carryover undo`: reverts the newest edit of the OpenCode plugin. */
+/** `carryover undo`: reverts the newest edit of the plugin in OpenCode or pi. */
 export function undoCommand(): Command {
   return new Command("undo")
-    .description("take back the newest edit or compaction that the OpenCode plugin made")
+    .description("take back the newest edit or compaction of ours in OpenCode, or pruning in pi")
     .option("--session <id>", "the session; the one edited last when unset")
     .option("--json", "print for a program to read")
     .option(...STORE_OPTION)
