@@ -87,15 +87,16 @@ interface SpeedSample {
 /** Times every policy on a history, best of a few rounds. */
 export function measureSpeed(
   history: Transcript,
-  options: Pick<EvalOptions, "policies" | "budgetsChars" | "now">,
+  options: Pick<EvalOptions, "policies" | "budgetsChars" | "now"> & { readonly rounds?: number },
 ): readonly SpeedSample[] {
+  const { now, rounds = ROUNDS } = options;
   const plain = (messages: Transcript): string => plainMessages(messages).join("");
   return options.budgetsChars.flatMap((budgetChars) =>
     options.policies.map(({ name, run }) => {
       const [milliseconds, plainMs] = timeAlternately(
         history,
         [(messages) => run(messages, budgetChars), plain],
-        options.now,
+        { now, rounds },
       );
       const timesPlain = milliseconds / plainMs;
       return { policy: name, budgetChars, milliseconds, timesPlain };
@@ -111,10 +112,10 @@ type Run = (messages: Transcript) => unknown;
 function timeAlternately(
   history: Transcript,
   runs: readonly [Run, Run],
-  now: () => number,
+  { now, rounds }: { readonly now: () => number; readonly rounds: number },
 ): readonly [number, number] {
   const best: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     for (const index of [0, 1] as const) {
       const messages = uncached(history);
       const startMs = now();

@@ -34,7 +34,6 @@ import {
   type ContextFrame,
   countResults,
   createContextFrame,
-  formatRendered,
   omitNestedPreamble,
   type ProcessingStats,
   sizeStats,
@@ -58,11 +57,9 @@ export function forkContext(messages: Transcript, options: ForkOptions = {}): Fo
   const render = createRenderer();
   const result = runPipeline(messages, readForkOptions(options), render);
   const { stats } = result;
-  const formatted = formatRendered(result.messages, { ...options, stats, render });
-  const preamble = buildForkPreamble(formatted.stats, {
-    files: forkFiles(messages, { ...options, stats: formatted.stats }),
-  });
-  return { ...result, ...formatted, preamble };
+  const text = createContextFrame(options.sessionId).wrap(result.messages.map(render), stats.removedMessages);
+  const preamble = buildForkPreamble(stats, { files: forkFiles(messages, { ...options, stats }) });
+  return { ...result, text, preamble };
 }
 
 /**

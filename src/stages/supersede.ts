@@ -167,14 +167,15 @@ function createNewerIndex(results: readonly ToolResult[]): NewerIndex {
       const { message, partIndex, part, status } = result;
       if (status !== "done" || result.cleared || part.cut !== undefined || hasAttachments(result)) return;
       const handle = handleOf(message, partIndex);
-      if (access?.type === "read") addRead(reads, access, { ...linesOf(access, result), handle });
+      if (access?.type === "read") addRead(reads, { result, access, handle });
       const key = keys.get(result);
       if (key !== undefined && !outputs.has(key)) outputs.set(key, { text: result.text, handle });
     },
 
     replacingRead(read, result) {
-      const older = linesOf(read, result);
-      const covering = reads.get(read.question)?.find((newer) => covers(newer, older));
+      const known = reads.get(read.question);
+      const older = known && linesOf(read, result);
+      const covering = older && known.find((newer) => covers(shownLines(newer), older));
       return covering?.handle ?? writes.get(read.path);
     },
 
@@ -200,8 +201,17 @@ interface ReadLines {
   readonly shownEnd: number;
 }
 
-interface ShownRead extends ReadLines {
+interface ShownRead {
+  readonly access: FileRead;
+  readonly result: ToolResult;
   readonly handle: Handle;
+  /** Counted when an older read of the same file asks. */
+  lines?: ReadLines;
+}
+
+function shownLines(read: ShownRead): ReadLines {
+  read.lines ??= linesOf(read.access, read.result);
+  return read.lines;
 }
 
 function covers(newer: ReadLines, older: ReadLines): boolean {
@@ -226,10 +236,10 @@ function countLines(text: string): number {
 /** Of a file read in more ranges than this only the newest count, which bounds the cost of a lookup. */
 const MAX_READS_OF_FILE = 32;
 
-function addRead(reads: Map<string, ShownRead[]>, { question }: FileRead, lines: ShownRead): void {
-  const known = reads.get(question);
-  if (known === undefined) reads.set(question, [lines]);
-  else if (known.length < MAX_READS_OF_FILE) known.push(lines);
+function addRead(reads: Map<string, ShownRead[]>, read: ShownRead): void {
+  const known = reads.get(read.access.question);
+  if (known === undefined) reads.set(read.access.question, [read]);
+  else if (known.length < MAX_READS_OF_FILE) known.push(read);
 }
 
 /** Keys of outputs that may be equal to another; texts of a length that occurs once are not hashed. */

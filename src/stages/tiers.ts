@@ -15,6 +15,7 @@ import {
   cutOutcome,
   handleOf,
   hasOnlyStub,
+  isCleared,
   outcomeText,
   pendingCalls,
   type ToolResult,
@@ -255,22 +256,18 @@ export function missedFloors(
   { budgetChars }: { readonly budgetChars: number },
 ): readonly MissedFloor[] {
   const floors = floorsFor(budgetChars);
-  const tiers = tiersOfResults(before, floors);
-  const keptTexts = new Map(
-    toolResults(after).map(({ message, partIndex, text, cleared }) => [
-      handleOf(message, partIndex),
-      cleared ? "" : text,
-    ]),
-  );
+  const kept = new Map(after.map((message) => [message.id, message]));
   const missed: MissedFloor[] = [];
-  for (const { message, partIndex, text } of toolResults(before)) {
-    const handle = handleOf(message, partIndex);
-    const tier = tiers.get(handle);
-    if (tier === undefined) continue;
-    const kept = keptTexts.get(handle) ?? "";
+  for (const { result, tier, isNumbered } of resultsWithTiers(before, floors)) {
+    const { message, partIndex, text } = result;
+    if (!isNumbered || hasOnlyStub(result.part)) continue;
+    const part = kept.get(message.id)?.parts[partIndex];
+    const isShown = part?.type === "tool" && part.agentVisible !== false && !isCleared(part);
+    const keptText = isShown ? outcomeText(part.outcome) : "";
     const floorChars = Math.min(floors.resultChars[tier], text.length);
-    const isKept = floorChars === text.length ? kept === text : kept.length >= floorChars;
-    if (!isKept) missed.push({ handle, tier, floorChars, keptChars: kept.length });
+    const isKept = floorChars === text.length ? keptText === text : keptText.length >= floorChars;
+    if (!isKept)
+      missed.push({ handle: handleOf(message, partIndex), tier, floorChars, keptChars: keptText.length });
   }
   return missed.reverse();
 }

@@ -1,5 +1,5 @@
 import { fenceData } from "../text/fence.ts";
-import { safeJson } from "../text/json.ts";
+import { asObject, safeJson } from "../text/json.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { type TruncateOptions, truncate } from "../text/truncate.ts";
 import {
@@ -39,14 +39,28 @@ function renderWith(message: Message, toolLines: (part: ToolPart) => string): st
   return lines === "" ? "" : `\n${roleLabel(message.role)}:${lines}`;
 }
 
-/** A lower bound of the length of a message as text: what its texts take, for a fraction of the work of rendering it. */
+/** A lower bound of the length of a message as text: what its texts and inputs take, for a fraction of the work of rendering it. */
 export function leastChars(message: Message): number {
   if (!isVisibleToModel(message)) return 0;
   let chars = 0;
   for (const part of message.parts) {
     if (part.agentVisible === false) continue;
     if (part.type === "text" && !part.ignored && !part.own) chars += shownChars(normalText(part, message));
-    if (part.type === "tool" && !isCleared(part)) chars += shownChars(normalize(outcomeText(part.outcome)));
+    if (part.type !== "tool") continue;
+    if (!part.callMissing) chars += leastInputChars(part);
+    if (!isCleared(part)) chars += shownChars(normalize(outcomeText(part.outcome)));
+  }
+  return chars;
+}
+
+/** Escapes only add to the strings of an input. */
+function leastInputChars({ input, inputCut }: ToolPart): number {
+  let chars = 0;
+  try {
+    for (const value of inputCut === undefined ? Object.values(asObject(input)) : [inputCut.preview])
+      if (typeof value === "string") chars += normalize(value).length;
+  } catch {
+    // A getter or a proxy of the input threw.
   }
   return chars;
 }
@@ -140,7 +154,7 @@ function normalizeAndFence(text: string): string {
   return fenceData(normalize(text), CONTEXT_TAGS);
 }
 
-/** In printable ASCII there is nothing to normalize: a cheap test that most texts pass. */
+/** In printable ASCII, accents, arrows and box drawings there is nothing to normalize: a cheap test that most texts pass. */
 function normalize(text: string): string {
   return NOT_PRINTABLE.test(text) ? normalizeText(text) : text;
 }
@@ -149,7 +163,7 @@ function normalText(part: TextPart, message: Message): string {
   return NOT_PRINTABLE.test(part.text) ? normalizePartText(message, part) : part.text;
 }
 
-const NOT_PRINTABLE = /[^\t\n\x20-\x7e]/;
+const NOT_PRINTABLE = /[^\t\n\x20-\x7e\xa1-\xac\xae-\u024f\u2010-\u2027\u2190-\u27bf]/;
 const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
 // Hosts put instructions into reminders in the user's name, and inherited text is sent in that name.
 const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];

@@ -159,6 +159,8 @@ describe("renderMessage", () => {
           said(output),
           said(output, { own: true }),
           call({ outcome: { ...done, output } }),
+          call({ input: { text: output, [output]: 1 } }),
+          call({ inputCut: { ...cut, preview: output } }),
         ])
           for (const role of ["user", "assistant"]) {
             const any = { ...message(part), role };
@@ -178,11 +180,13 @@ describe("renderMessage", () => {
 });
 
 describe("leastChars", () => {
-  it("counts what the texts of a message take, and nothing that is not shown", () => {
+  it("counts what the texts and inputs of a message take, and nothing that is not shown", () => {
     expect(leastChars(message(said("hello"), call({ outcome: { ...done, output: "\u001b[1mout" } })))).toBe(
-      8,
+      12,
     );
-    expect(leastChars(message(said("x", { ignored: true }), said(" \n"), call({ clearedAt: 1 })))).toBe(0);
+    expect(leastChars(message(call({ inputCut: { ...cut, preview: "{}" } })))).toBe(5);
+    const hidden = call({ clearedAt: 1, callMissing: true });
+    expect(leastChars(message(said("x", { ignored: true }), said(" \n"), hidden))).toBe(0);
     expect(leastChars({ ...message(said("x")), metadata: { agentVisible: false } })).toBe(0);
   });
 });

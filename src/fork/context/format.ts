@@ -31,15 +31,10 @@ export function formatMessagesAsContext(
   options: Pick<ForkOptions, "budgetChars" | "sessionId"> = {},
 ): FormattedContext {
   checkFormatOptions(options);
-  return formatRendered(messages, { ...options, stats, render: createRenderer() });
-}
-
-/** The same with a renderer that has rendered the messages before. */
-export function formatRendered(messages: Transcript, options: FormatOptions): FormattedContext {
-  const { stats, render, sessionId } = options;
+  const render = createRenderer();
   const askedChars = options.budgetChars ?? stats.applied?.budgetChars;
   const { budgetChars, limits } = readForkOptions(omitUndefined({ budgetChars: askedChars }));
-  const frame = createContextFrame(sessionId);
+  const frame = createContextFrame(options.sessionId);
   const { transcript, edits } = runStages(withUniqueIds(messages), [
     charBudget({
       maxChars: budgetChars,
@@ -49,20 +44,14 @@ export function formatRendered(messages: Transcript, options: FormatOptions): Fo
   ]);
   const kept = transcript.filter(isVisibleToModel);
   const sizes = sizeStats({ kept, budgetEdits: edits, frameChars: frame.chars, render, earlier: stats });
-  const blocks = kept.map(render).filter((block) => block !== "");
   return {
-    text: blocks.length === 0 ? "" : frame.open(sizes.removedMessages) + blocks.join("") + frame.close,
+    text: frame.wrap(kept.map(render), sizes.removedMessages),
     stats: { ...stats, ...(edits.length > 0 && countResults(kept, limits)), ...sizes },
   };
 }
 
 // The options of the fork that gave the messages may be passed on as they are.
 const checkFormatOptions = optionsCheck(FORK_SHAPE);
-
-interface FormatOptions extends Pick<ForkOptions, "budgetChars" | "sessionId"> {
-  readonly stats: ProcessingStats;
-  readonly render: (message: Message) => string;
-}
 
 /** The wrapped text and its statistics. */
 export interface FormattedContext {
@@ -90,6 +79,8 @@ export interface ContextFrame {
   readonly close: string;
   /** Length of everything around the messages. */
   chars(removedMessages: number): number;
+  /** Rendered messages in it; nothing where they are empty. */
+  wrap(rendered: readonly string[], removedMessages: number): string;
 }
 
 /** The wrapper of a session; with a session id its tag carries a short name derived from it. */
@@ -101,7 +92,15 @@ export function createContextFrame(sessionId: string | undefined): ContextFrame 
     removedMessages === 0
       ? tag
       : `${tag}\n[${removedMessages} earlier ${removedMessages === 1 ? "message" : "messages"} omitted]`;
-  return { open, close, chars: (removedMessages) => open(removedMessages).length + close.length };
+  return {
+    open,
+    close,
+    chars: (removedMessages) => open(removedMessages).length + close.length,
+    wrap(rendered, removedMessages) {
+      const text = rendered.join("");
+      return text === "" ? "" : open(removedMessages) + text + close;
+    },
+  };
 }
 
 /** Tells a child what was done to the context that it inherits, with the numbers that were really applied. */

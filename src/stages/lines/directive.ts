@@ -1,5 +1,6 @@
 import type { FillSource } from "./read-call.ts";
 import type { FillPart, FillRows, FillSegment } from "./rows.ts";
+import { nameStart } from "./words.ts";
 
 /**
  * Requires, within a room, what is newest of the files that a directive names: the texts that no change followed, newest
@@ -58,15 +59,18 @@ export function readLineReferences({ segments }: FillRows): LineReferences {
     if (FILE_SOURCES.has(source)) continue;
     let file: string | undefined;
     let from = 0;
-    for (const { 0: found, 1: first, 2: last = first, index } of text
+    for (const { 0: found, 1: ending, 2: first, 3: last = first, index } of text
       .slice(0, MAX_CHARS)
       .matchAll(LINE_REFERENCE)) {
       const end = index + found.length;
-      file =
-        text
-          .slice(Math.max(from, end - MAX_NAME_CHARS), end)
-          .match(FILE_NAME)
-          ?.at(-1) ?? file;
+      // The name stands right before the number, or somewhere before it.
+      if (ending !== undefined) file = text.slice(nameStart(text, index), index) + ending;
+      else
+        file =
+          text
+            .slice(Math.max(from, index - MAX_NAME_CHARS), index)
+            .match(FILE_NAME)
+            ?.at(-1) ?? file;
       from = end;
       if (file === undefined) continue;
       const lines = references.get(file) ?? new Set();
@@ -84,7 +88,8 @@ type LineReferences = ReadonlyMap<string, ReadonlySet<number>>;
 const FILE_SOURCES: ReadonlySet<FillSource> = new Set(["read", "change", "removed", "call"]);
 /** What stands further back in a text is not read. */
 const MAX_CHARS = 20_000;
-const LINE_REFERENCE = /(?:\.\w{1,6}[:(]|\b[Ll]ines?[ ~]{1,2}|\bL)(\d{1,6})\b(?:\s?[-–]\s?(\d{1,6}))?/g;
+const LINE_REFERENCE =
+  /(?:(\.[A-Za-z]\w{0,5})[:(]|\b[Ll]ines?[ ~]{1,2}|\bL)(\d{1,6})\b(?:\s?[-–]\s?(\d{1,6}))?/g;
 const FILE_NAME = /(?<![\w+-])[\w+-][\w.+-]{0,99}\.[A-Za-z]\w{0,5}\b/g;
 /** How far before a number the name of its file is looked for. */
 const MAX_NAME_CHARS = 200;

@@ -174,7 +174,7 @@ describe("splitRows", () => {
     const { count, blankLines } = tableOf(text);
     expect(count).toBeGreaterThan(5);
     expect(rowsOf(text).join("")).toBe(text);
-    expect(blankLines.subarray(1).every((lines) => lines === -1)).toBe(true);
+    expect(blankLines.slice(1).every((lines) => lines === -1)).toBe(true);
   });
 
   it.each([

@@ -189,14 +189,14 @@ function wordEnd(text: string, end: number): number {
 export interface RowTable {
   readonly count: number;
   /** Where each row begins in its text: after the padding of a line number. */
-  readonly start: Int32Array;
+  readonly start: readonly number[];
   /** After the line number itself. */
-  readonly bodyStart: Int32Array;
-  readonly end: Int32Array;
+  readonly bodyStart: readonly number[];
+  readonly end: readonly number[];
   /** Blank lines before it; -1 where it continues the line of the row before. */
-  readonly blankLines: Int32Array;
+  readonly blankLines: readonly number[];
   /** The length of each row with its line breaks. */
-  readonly chars: Int32Array;
+  readonly chars: readonly number[];
 }
 
 /** One row of a table. */
@@ -213,52 +213,27 @@ interface RowCollector {
 
 /** A collector without rows. */
 export function createRowCollector(): RowCollector {
-  let columns = new Int32Array(FIELDS * 1024);
-  let count = 0;
+  const table = {
+    start: [] as number[],
+    bodyStart: [] as number[],
+    end: [] as number[],
+    blankLines: [] as number[],
+    chars: [] as number[],
+  };
   return {
     add({ start, bodyStart, end, blankLines }) {
-      const at = count * FIELDS;
-      if (at === columns.length) columns = doubled(columns, Int32Array);
-      columns[at] = start;
-      columns[at + 1] = bodyStart;
-      columns[at + 2] = end;
-      columns[at + 3] = blankLines;
-      count++;
+      table.start.push(start);
+      table.bodyStart.push(bodyStart);
+      table.end.push(end);
+      table.blankLines.push(blankLines);
+      table.chars.push(end - start + 1 + Math.max(0, blankLines));
     },
-    count: () => count,
-    truncate(newCount) {
-      count = newCount;
+    count: () => table.start.length,
+    truncate(count) {
+      for (const column of Object.values(table)) column.length = count;
     },
-    table() {
-      const table = {
-        start: new Int32Array(count),
-        bodyStart: new Int32Array(count),
-        end: new Int32Array(count),
-        blankLines: new Int32Array(count),
-        chars: new Int32Array(count),
-      };
-      for (let row = 0, at = 0; row < count; row++, at += FIELDS) {
-        const start = columns[at] ?? 0;
-        const end = columns[at + 2] ?? 0;
-        const blankLines = columns[at + 3] ?? 0;
-        table.start[row] = start;
-        table.bodyStart[row] = columns[at + 1] ?? 0;
-        table.end[row] = end;
-        table.blankLines[row] = blankLines;
-        table.chars[row] = end - start + 1 + Math.max(0, blankLines);
-      }
-      return { count, ...table };
-    },
+    table: () => ({ count: table.start.length, ...table }),
   };
-}
-
-const FIELDS = 4;
-
-/** A copy of an array with room for twice as much. */
-export function doubled<T extends Int32Array | Uint8Array>(array: T, Type: new (length: number) => T): T {
-  const larger = new Type(array.length * 2);
-  larger.set(array);
-  return larger;
 }
 
 /**

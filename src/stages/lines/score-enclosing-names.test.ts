@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { agent, call, talk, user } from "../../../test/rig/fill-talk.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { readRows } from "./rows.ts";
-import { countWords, readRowFacts, scoreEnclosingNames } from "./score.ts";
+import { readRowFacts, scoreEnclosingNames } from "./score.ts";
 import { internWords } from "./words.ts";
 
 function enclosingOf(said: string, output: string): readonly number[] {
@@ -13,7 +13,7 @@ function enclosingOf(said: string, output: string): readonly number[] {
 function namesIn(transcript: Transcript, path?: string): readonly number[] {
   const fill = readRows(transcript);
   const numbered = internWords(fill);
-  const names = scoreEnclosingNames(fill, numbered, readRowFacts(fill, numbered, countWords(fill, numbered)));
+  const names = scoreEnclosingNames(fill, numbered, readRowFacts(fill, numbered));
   if (path === undefined) return [...names];
   const shown = fill.segments.find(
     ({ source, partNumber }) => source === "read" && fill.parts[partNumber]?.path === path,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { readRows } from "./rows.ts";
-import { countWords, readRowFacts } from "./score.ts";
+import { readRowFacts } from "./score.ts";
 import { internWords } from "./words.ts";
 
 function call(tool: string, input: unknown, output: string): ToolPart {
@@ -17,7 +17,7 @@ function repeatedIn(...parts: readonly ToolPart[]): readonly string[] {
   );
   const fill = readRows(messages);
   const numbered = internWords(fill);
-  const { isRepeated } = readRowFacts(fill, numbered, countWords(fill, numbered));
+  const { isRepeated } = readRowFacts(fill, numbered);
   return fill.segments.flatMap(({ source, text, firstRow, endRow }) =>
     Array.from({ length: endRow - firstRow }, (_, index) => firstRow + index)
       .filter((row) => isRepeated[row] === 1)

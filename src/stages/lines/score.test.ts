@@ -4,7 +4,9 @@ import type { Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { FILL_SHARES, FILL_WEIGHTS } from "./score.ts";
 
-const { source, age, nameTexts, activity, activitySquared, lineChars } = FILL_WEIGHTS;
+const { source, age, nameTexts, activity, activitySquared } = FILL_WEIGHTS;
+/** Per logarithm of the length of a line. */
+const lineChars = -0.5;
 const { firstNewName, secondNewName, thirdNewName, enclosingNames, fileTouches } = FILL_WEIGHTS;
 const { usedRead, lineReference } = FILL_WEIGHTS;
 const LINE = "kilo lima mike";

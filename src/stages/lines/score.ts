@@ -1,7 +1,7 @@
 import { readLineReferences } from "./directive.ts";
 import type { FillSource } from "./read-call.ts";
 import type { FillPart, FillRows, FillSegment } from "./rows.ts";
-import type { InternedWords } from "./words.ts";
+import { ASKED, type InternedWords, MAX_ACTIVITY } from "./words.ts";
 
 /** What each row is worth. */
 export interface RowScores {
@@ -16,7 +16,7 @@ export interface RowScores {
  * work.
  */
 export function scoreRows(fill: FillRows, numbered: InternedWords): RowScores {
-  const facts = readRowFacts(fill, numbered, countWords(fill, numbered));
+  const facts = readRowFacts(fill, numbered);
   const { rows, segments } = fill;
   const lineValue = valueLines(fill, numbered, facts);
   const density = new Float64Array(rows.count);
@@ -64,23 +64,29 @@ function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): F
   const files = readFileUse(fill);
   const value = new Float64Array(rows.count);
   for (const segment of segments) {
-    const base = segmentWeight(segment, fill, files);
+    const base = Math.exp(segmentWeight(segment, fill, files));
     const isNamed = files.namedLines(segment);
     for (let row = segment.firstRow; row < segment.endRow; row++) {
       const active = activity[row] ?? 0;
       const weight =
-        base +
         FILL_WEIGHTS.activity * active +
         FILL_WEIGHTS.activitySquared * active * active +
         FILL_WEIGHTS.enclosingNames * (names[row] ?? 0) +
-        (isNamed?.(row) ? FILL_WEIGHTS.lineReference : 0) +
-        FILL_WEIGHTS.lineChars * Math.log(1 + (rows.end[row] ?? 0) - (rows.start[row] ?? 0));
+        (isNamed?.(row) ? FILL_WEIGHTS.lineReference : 0);
       const isLeftover = isRepeated[row] === 1 || numbered.firstWord[row] === numbered.firstWord[row + 1];
-      value[row] = Math.exp(weight) * (isLeftover ? LEFTOVER_FACTOR : 1);
+      const factor = isLeftover ? LEFTOVER_FACTOR : (POWERS[(weight * POWER_STEPS) | 0] ?? 0);
+      // Short lines count more than by what they take.
+      value[row] = (base * factor) / Math.sqrt(1 + (rows.end[row] ?? 0) - (rows.start[row] ?? 0));
     }
   }
   return value;
 }
+
+/** Powers of e in small steps, up to more than all weights of a row together. */
+const POWER_STEPS = 32;
+const POWERS: Float64Array = new Float64Array(16 * POWER_STEPS).map((_, step) =>
+  Math.exp(step / POWER_STEPS),
+);
 
 function segmentWeight(
   { source, partNumber }: FillSegment,
@@ -170,8 +176,6 @@ export const FILL_WEIGHTS = {
   usedRead: -2,
   /** For a line that is named by its number. */
   lineReference: 3,
-  /** Per logarithm of its length. */
-  lineChars: -0.5,
   /** For a row of the newest work. */
   recent: 2,
   /** For a row of the newest results, besides. */
@@ -217,8 +221,8 @@ interface RowFacts {
  * Reads the rows from the newest to the oldest. The input of an edit counts as newer than its output, which often
  * repeats it.
  */
-export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordUse): RowFacts {
-  const { words, firstWord, isIdentifier, lineOf } = numbered;
+export function readRowFacts(fill: FillRows, numbered: InternedWords): RowFacts {
+  const { words, firstWord, isIdentifier, lineOf, use } = numbered;
   const count = fill.rows.count;
   const activity = new Float64Array(count);
   const newNames = new Float64Array(count);
@@ -235,12 +239,12 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
     const lastWord = firstWord[row + 1] ?? 0;
     for (let at = firstWord[row] ?? 0; at < lastWord; at++) {
       const word = words[at] ?? 0;
-      active += use.activity[word] ?? 0;
+      active += use[4 * word + 3] ?? 0;
       if (isIdentifier[word] === 1) {
-        written = Math.max(written, use.written[word] ?? 0);
+        written = Math.max(written, use[4 * word + 1] ?? 0);
         if (isKnownWord[word] === 0) {
           names++;
-          texts = Math.max(texts, use.texts[word] ?? 1);
+          texts = Math.max(texts, use[4 * word + 2] ?? 1);
         }
       }
       isKnownWord[word] = 1;
@@ -248,7 +252,8 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
     activity[row] = Math.min(MAX_ACTIVITY, active);
     namesWritten[row] = written < ASKED ? Math.min(1, written / MANY_WRITTEN) : ASKED_NAMES;
     if (names > 0)
-      newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * texts ** FILL_WEIGHTS.nameTexts;
+      newNames[row] =
+        (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * (texts > 1 ? texts ** FILL_WEIGHTS.nameTexts : 1);
     const line = lineOf[row] ?? 0;
     if (isKnownLine[line] === 1) isRepeated[row] = 1;
     isKnownLine[line] = 1;
@@ -263,11 +268,8 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
 
 /** Identifiers that were written this often lately count fully. */
 const MANY_WRITTEN = 2;
-/** Stands for an identifier that a directive asks about, which counts more than age and the newest results together. */
-const ASKED = 1e6;
+/** An identifier that a directive asks about counts more than age and the newest results together. */
 const ASKED_NAMES = 3.2;
-/** The rows that may have it. */
-const FEW_USES = 4;
 const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
 
 /** By the number of new identifiers. */
@@ -324,54 +326,3 @@ export function scoreEnclosingNames(
 function isFileText({ source }: FillSegment): boolean {
   return source !== "call" && source !== "user" && source !== "agent";
 }
-
-/** How a transcript uses its words. */
-interface WordUse {
-  /** Per word: how much agent and user wrote it lately. */
-  readonly written: Float64Array;
-  /** The same, less for frequent words. */
-  readonly activity: Float64Array;
-  /** Per word: the number of texts with it. */
-  readonly texts: Int32Array;
-}
-
-/** The upper bound of the activity of a word and of a row. */
-const MAX_ACTIVITY = 4;
-
-/** Counts words, recent ones with more weight. */
-export function countWords({ segments, parts }: FillRows, numbered: InternedWords): WordUse {
-  const { words, firstWord, wordCount, directed } = numbered;
-  const written = new Float64Array(wordCount);
-  const texts = new Int32Array(wordCount);
-  const uses = new Int32Array(wordCount);
-  const lastText = new Int32Array(wordCount);
-  let text = 0;
-  for (const { source, partNumber, firstRow, endRow } of segments) {
-    text++;
-    const callsSince = parts[partNumber]?.callsSince ?? 0;
-    // What a user asks for holds until it is done.
-    const results = source === "user" ? 0 : callsSince;
-    const fresh = SHOWN_SOURCES.has(source) ? 0 : Math.exp(-results / FRESH_RESULTS);
-    const lastWord = firstWord[endRow] ?? 0;
-    for (let at = firstWord[firstRow] ?? 0; at < lastWord; at++) {
-      const word = words[at] ?? 0;
-      uses[word] = (uses[word] ?? 0) + 1;
-      written[word] = (written[word] ?? 0) + fresh;
-      if (lastText[word] === text) continue;
-      lastText[word] = text;
-      texts[word] = (texts[word] ?? 0) + 1;
-    }
-  }
-  // The directive was written just now; a word of it that hardly any row has says which rows it is about.
-  for (const word of new Set(directed))
-    written[word] = (written[word] ?? 0) + ((uses[word] ?? 0) <= FEW_USES ? ASKED : 1);
-  const activity = new Float64Array(wordCount);
-  for (let word = 0; word < wordCount; word++)
-    activity[word] = Math.min(MAX_ACTIVITY, written[word] ?? 0) / Math.sqrt(uses[word] ?? 1);
-  return { written, activity, texts };
-}
-
-/** What tools printed, as opposed to what agent and user wrote. */
-const SHOWN_SOURCES: ReadonlySet<FillSource> = new Set(["read", "search", "output"]);
-/** After this many results, the weight of a word that the agent wrote has fallen to a third. */
-const FRESH_RESULTS = 30;

@@ -30,8 +30,6 @@ export function selectRows(fill: FillRows, scores: RowScores, options: SelectOpt
   const ranges = measureSegments(fill, worth, verbatimParts);
   const isKept = new Uint8Array(fill.rows.count);
   const isShown = new Uint8Array(fill.parts.length);
-  /** Per segment: the length of its required rows alone, once it is known. */
-  const requiredChars = new Int32Array(fill.segments.length);
   let isLast = false;
 
   /** Keeps all rows from a threshold on; gives the length of the result. */
@@ -62,17 +60,10 @@ export function selectRows(fill: FillRows, scores: RowScores, options: SelectOpt
       if (isLast) isKept.fill(1, firstRow, endRow);
       return chars;
     }
-    if ((ranges.highest[number] ?? 0) < threshold) {
-      return GAP_CHARS;
-    }
-    const isRequiredOnly = (ranges.highestFree[number] ?? 0) < threshold;
-    const known = requiredChars[number] ?? 0;
-    if (isRequiredOnly && known > 0 && !isLast) return known;
+    if ((ranges.highest[number] ?? 0) < threshold) return GAP_CHARS;
     const maxGapChars = source === "read" || source === "change" ? fileGapChars : undefined;
     const keep = { firstRow, endRow, worth, threshold, maxGapChars, isKept: isLast ? isKept : undefined };
-    const keptChars = keepRows(fill, keep) ?? chars;
-    if (isRequiredOnly) requiredChars[number] = keptChars;
-    return keptChars;
+    return keepRows(fill, keep) ?? chars;
   }
 
   let tooLow = LOWEST;
@@ -154,25 +145,20 @@ function measureSegments(fill: FillRows, worth: Float64Array, verbatimParts: Rea
   const chars = new Int32Array(segments.length);
   const lowest = new Float64Array(segments.length);
   const highest = new Float64Array(segments.length);
-  /** The same without rows that must be kept. */
-  const highestFree = new Float64Array(segments.length);
   for (const [number, segment] of segments.entries()) {
     let low = Number.POSITIVE_INFINITY;
     let high = 0;
-    let free = 0;
     for (let row = segment.firstRow; row < segment.endRow; row++) {
       const value = worth[row] ?? 0;
       if (value < low) low = value;
       if (value > high) high = value;
-      if (value > free && value !== Number.POSITIVE_INFINITY) free = value;
     }
     const isVerbatim = isOutput(segment) && verbatimParts.has(segment.partNumber);
     chars[number] = isVerbatim ? segment.text.length + 1 : wholeChars(rows, segment);
     lowest[number] = low;
     highest[number] = high;
-    highestFree[number] = free;
   }
-  return { chars, lowest, highest, highestFree };
+  return { chars, lowest, highest };
 }
 
 /** The value of rows after what must be kept and what is preferred. */
@@ -355,6 +341,7 @@ function chooseRows(
   const charsAt = new Int32Array(LEVELS);
   for (let row = firstRow; row < endRow; row++) {
     const level = levelOf(worth[row] ?? 0);
+    isChosen[row] = level;
     charsAt[level] = (charsAt[level] ?? 0) + textChars(rows, row);
   }
   let [level, above] = [LEVELS, 0];
@@ -363,7 +350,7 @@ function chooseRows(
   // Rows of the last level are taken from the beginning, until there are enough.
   let leftChars = minChars - (above - (charsAt[level] ?? 0));
   for (let row = firstRow; row < endRow; row++) {
-    const own = levelOf(worth[row] ?? 0);
+    const own = isChosen[row] ?? 0;
     const isTaken = own > level || (own === level && leftChars > 0);
     isChosen[row] = isTaken ? 1 : 0;
     if (own === level && isTaken) leftChars -= textChars(rows, row);

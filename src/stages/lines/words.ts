@@ -1,12 +1,18 @@
-import { doubled, type FillRows } from "./rows.ts";
+import type { FillSource } from "./read-call.ts";
+import type { FillRows } from "./rows.ts";
 
-/** The words of all rows as small numbers, and which rows have the same line. */
+/** The words of all rows as small numbers, how they are used, and which rows have the same line. */
 export interface InternedWords {
   /** Row `r` has the words from `firstWord[r]` up to `firstWord[r + 1]`. */
   readonly words: Int32Array;
   readonly firstWord: Int32Array;
   /** Per word: 1 for what a model cannot guess, such as `fooBar`, `foo_bar`, `a1b2c3d4`, `some/path`. */
   readonly isIdentifier: Uint8Array;
+  /**
+   * Per word four numbers: how often it is there, how much agent and user wrote it lately, in how many texts it is, and
+   * how much it was written, less for frequent words.
+   */
+  readonly use: Float64Array;
   readonly wordCount: number;
   /** The words of the directive. */
   readonly directed: Int32Array;
@@ -20,19 +26,29 @@ export interface InternedWords {
 }
 
 /** Reads every character of every row once, and of the directive. */
-export function internWords({ segments, rows }: FillRows, directive = ""): InternedWords {
+export function internWords({ parts, segments, rows }: FillRows, directive = ""): InternedWords {
   const lines = createInternTable();
   const list: WordList = {
     table: createInternTable(),
     words: new Int32Array(1 << 14),
     used: 0,
     isIdentifier: new Uint8Array(1 << 12),
+    use: new Float64Array(1 << 14),
+    text: 0,
+    counts: 1,
+    fresh: 0,
+    from: 0,
+    to: 0,
   };
   const firstWord = new Int32Array(rows.count + 1);
   const lineOf = new Int32Array(rows.count);
   const indent = new Int32Array(rows.count);
   const isComment = new Uint8Array(rows.count);
-  for (const { text, firstRow, endRow } of segments) {
+  for (const { source, partNumber, text, firstRow, endRow } of segments) {
+    list.text++;
+    // What a user asks for holds until it is done.
+    const results = source === "user" ? 0 : (parts[partNumber]?.callsSince ?? 0);
+    list.fresh = SHOWN_SOURCES.has(source) ? 0 : Math.exp(-results / FRESH_RESULTS);
     for (let row = firstRow; row < endRow; row++) {
       firstWord[row] = list.used;
       const end = rows.end[row] ?? 0;
@@ -46,18 +62,39 @@ export function internWords({ segments, rows }: FillRows, directive = ""): Inter
       }
       indent[row] = columns;
       if (unit === 0x2f || unit === 0x23 || unit === 0x2a || unit === 0x40) isComment[row] = 1;
+      list.from = at;
+      list.to = end;
       // Lines that are nothing but a number are all different.
-      lineOf[row] = at < end ? numberOf(lines, readLine(text, { from: at, to: end, list })) : lines.size++;
+      lineOf[row] = at < end ? numberOf(lines, readLine(list, text)) : lines.size++;
     }
   }
   firstWord[rows.count] = list.used;
-  readLine(directive, { from: 0, to: directive.length, list });
+  list.counts = 0;
+  list.fresh = 0;
+  list.from = 0;
+  list.to = directive.length;
+  readLine(list, directive);
   const directed = list.words.subarray(firstWord[rows.count], list.used);
-  const { table, words, isIdentifier } = list;
+  const { table, words, isIdentifier, use } = list;
+  // The directive was written just now; a word of it that hardly any row has says which rows it is about.
+  for (const word of new Set(directed))
+    use[4 * word + 1] = (use[4 * word + 1] ?? 0) + ((use[4 * word] ?? 0) <= FEW_USES ? ASKED : 1);
+  for (let at = 0; at < 4 * table.size; at += 4)
+    use[at + 3] = Math.min(MAX_ACTIVITY, use[at + 1] ?? 0) / Math.sqrt(use[at] ?? 1);
   const counts = { wordCount: table.size, lineCount: lines.size };
-  return { words, firstWord, isIdentifier, directed, lineOf, indent, isComment, ...counts };
+  return { words, firstWord, isIdentifier, use, directed, lineOf, indent, isComment, ...counts };
 }
 
+/** Stands for a word that a directive asks about. */
+export const ASKED = 1e6;
+/** The rows that may have it. */
+const FEW_USES = 4;
+/** The upper bound of the activity of a word and of a row. */
+export const MAX_ACTIVITY = 4;
+/** What tools printed, as opposed to what agent and user wrote. */
+const SHOWN_SOURCES: ReadonlySet<FillSource> = new Set(["read", "search", "output"]);
+/** After this many results, the weight of a word that the agent wrote has fallen to a third. */
+const FRESH_RESULTS = 30;
 const MIN_WORD_CHARS = 3;
 const MIN_NAME_CHARS = 6;
 const MIN_MIXED_CHARS = 8;
@@ -67,20 +104,50 @@ const MIN_DIGEST_CHARS = 20;
 const SEED: number = 0x811c9dc5 | 0;
 const PRIME = 0x01000193;
 
-/** The words read so far. */
+/** The words read so far, and what is read next. */
 interface WordList {
   readonly table: InternTable;
   words: Int32Array;
   used: number;
   isIdentifier: Uint8Array;
+  use: Float64Array;
+  /** The number of the text that is read. */
+  text: number;
+  /** What each word counts as use, and as written. */
+  counts: number;
+  fresh: number;
+  from: number;
+  to: number;
+}
+
+/** A copy of an array with room for twice as much. */
+function doubled<T extends Int32Array | Uint8Array | Float64Array>(
+  array: T,
+  Type: new (length: number) => T,
+): T {
+  const larger = new Type(array.length * 2);
+  larger.set(array);
+  return larger;
 }
 
 /** Adds a word; gives its number. */
 function add(list: WordList, hash: number): number {
   const word = numberOf(list.table, hash);
-  if (word >= list.isIdentifier.length) list.isIdentifier = doubled(list.isIdentifier, Uint8Array);
+  if (word >= list.isIdentifier.length) {
+    list.isIdentifier = doubled(list.isIdentifier, Uint8Array);
+    list.use = doubled(list.use, Float64Array);
+  }
   if (list.used >= list.words.length) list.words = doubled(list.words, Int32Array);
   list.words[list.used++] = word;
+  const { use } = list;
+  const at = 4 * word;
+  use[at] = (use[at] ?? 0) + list.counts;
+  use[at + 1] = (use[at + 1] ?? 0) + list.fresh;
+  // The last number is that of the text while words are read.
+  if (use[at + 3] !== list.text) {
+    use[at + 2] = (use[at + 2] ?? 0) + 1;
+    use[at + 3] = list.text;
+  }
   return word;
 }
 
@@ -89,14 +156,9 @@ function addPath(list: WordList, hash: number, isOpaque: boolean): void {
   if (!isOpaque) list.isIdentifier[word] = 1;
 }
 
-interface Line {
-  readonly from: number;
-  readonly to: number;
-  readonly list: WordList;
-}
-
 /** Adds the words of a line, and the last two names of each path as one more word; gives the hash of the line. */
-function readLine(text: string, { from, to, list }: Line): number {
+function readLine(list: WordList, text: string): number {
+  const { from, to } = list;
   let lineHash = SEED;
   let nameHash = SEED;
   let folderHash = SEED;
@@ -182,35 +244,32 @@ KINDS[95] = UNDERSCORE;
 const ALL_LOWER: number = 1 << LOWER;
 const LETTERS: number = ALL_LOWER | (1 << UPPER);
 
-/** What was seen in a word so far, as bits. */
-const LOWER_BEFORE = 1;
-const HUMP = 2;
-const UNDERSCORE_BEFORE = 4;
-const INNER_UNDERSCORE = 8;
-const LETTER = 16;
-const LETTER_THEN_DIGIT = 32;
+/** Where the name of a file begins that ends here. */
+export function nameStart(text: string, end: number): number {
+  let start = end;
+  while (start > 0 && isInName(text.charCodeAt(start - 1))) start--;
+  return start;
+}
 
-/** The next shape of a word, by its shape so far and the kind of the next character. */
-function nextShape(shape: number, kind: number): number {
-  if (kind === UNDERSCORE) return (shape & (LETTER | LOWER_BEFORE)) === 0 ? shape : shape | UNDERSCORE_BEFORE;
-  let next = shape;
-  if ((shape & UNDERSCORE_BEFORE) !== 0) next |= INNER_UNDERSCORE;
-  if (kind === UPPER && (shape & LOWER_BEFORE) !== 0) next |= HUMP;
-  if (kind === DIGIT && (shape & LETTER) !== 0) next |= LETTER_THEN_DIGIT;
-  if (kind !== DIGIT) next |= LETTER;
-  return kind === UPPER ? next & ~LOWER_BEFORE : next | LOWER_BEFORE;
+function isInName(unit: number): boolean {
+  const kind = KINDS[unit] ?? 0;
+  return kind !== 0 && kind !== SLASH;
 }
 
 /** True for a word that a model cannot guess: with a hump or an inner underscore, or with a digit behind a letter. */
 function isName(text: string, from: number, to: number): boolean {
   const chars = to - from;
   if (chars < MIN_NAME_CHARS) return false;
-  let shape = 0;
-  for (let at = from; at < to; at++) shape = nextShape(shape, KINDS[text.charCodeAt(at)] ?? 0);
-  return (
-    (shape & (HUMP | INNER_UNDERSCORE)) !== 0 ||
-    ((shape & LETTER_THEN_DIGIT) !== 0 && chars >= MIN_MIXED_CHARS)
-  );
+  let before = 0;
+  for (let at = from; at < to; at++) {
+    const kind = KINDS[text.charCodeAt(at)] ?? 0;
+    if (before === 0 && kind === UNDERSCORE) continue;
+    if (kind === UPPER && (before === LOWER || before === DIGIT)) return true;
+    if (kind !== UNDERSCORE && before === UNDERSCORE) return true;
+    if (kind === DIGIT && before > DIGIT && chars >= MIN_MIXED_CHARS) return true;
+    before = kind;
+  }
+  return false;
 }
 
 /** Gives equal hashes the same small number, counted from 0. Different texts with one hash count as the same. */
