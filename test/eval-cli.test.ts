@@ -193,6 +193,12 @@ describe("carryover eval", () => {
       "eval-recall.svg",
     ]);
     expect(stdout).toContain("Controls hold");
+
+    const again = carryover(sessions, "--svg", pictures, "--no-cache", "--measure", "recall");
+    expect(again.stderr).toBe(
+      `error: --svg ${join(pictures, "eval-recall.svg")} exists already; it was left as it is\nName another file, or add --force to replace it.\n`,
+    );
+    expect(again.status).toBe(2);
   });
 
   it("says nothing of controls where nothing was probed", () => {

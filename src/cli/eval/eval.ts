@@ -11,7 +11,13 @@ import {
 } from "../../eval/measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
 import { chartSvg } from "../../eval/report/chart.ts";
-import { controlsLine, createEvalCharts, evalPage, verdictLine } from "../../eval/report/eval-page.ts";
+import {
+  CHART_NAMES,
+  controlsLine,
+  createEvalCharts,
+  evalPage,
+  verdictLine,
+} from "../../eval/report/eval-page.ts";
 import { createEvalReport, type EvalReport, groupReports } from "../../eval/report/eval-report.ts";
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
 import { plural } from "../../text/truncate.ts";
@@ -116,6 +122,9 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
   const found = suite !== undefined && paths.length === 0 ? [] : paths.length === 0 ? ["."] : paths;
   const files = [...(suite?.keys() ?? []), ...(found.length === 0 ? [] : await findTranscriptFiles(found))];
   const page = await outputFile("--html", flags.html, { inputs: files, ...flags });
+  // What may not be written is said before anything is measured, not after minutes.
+  for (const name of flags.measure.flatMap((measure) => CHART_NAMES[measure] ?? []))
+    await outputFile("--svg", chartPath(flags.svg, name), { inputs: files, ...flags });
   const setup: EvalSetup = {
     policyNames,
     budgetsChars: flags.budget,
@@ -193,6 +202,10 @@ async function measureWithProgress(run: Omit<EvalRun, "onOutcome">): Promise<rea
   return outcomes;
 }
 
+function chartPath(folder: string | undefined, name: string): string | undefined {
+  return folder === undefined ? undefined : join(folder, `${name}.svg`);
+}
+
 async function writeCharts(
   folder: string,
   report: EvalReport,
@@ -200,8 +213,8 @@ async function writeCharts(
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const chart of createEvalCharts(report)) {
-    const path = join(folder, `${chart.name}.svg`);
-    await writeOutputFile({ flag: "--svg", path, inputs, force }, `${chartSvg(chart)}\n`);
+    const file = await outputFile("--svg", chartPath(folder, chart.name), { inputs, force });
+    if (file !== undefined) await writeOutputFile(file, `${chartSvg(chart)}\n`);
   }
 }
 

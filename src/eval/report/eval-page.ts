@@ -1,4 +1,5 @@
 import { groupBy } from "../../text/json.ts";
+import type { MeasureName } from "../measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../measures/policies.ts";
 import {
   type Chart,
@@ -96,6 +97,13 @@ dt{font-weight:600}dd{margin:0 0 .5rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}
 th,td{padding:.25rem .75rem .25rem 0;text-align:right;white-space:nowrap;border-bottom:1px solid var(--rule)}
 th:first-child,td:first-child{text-align:left}.broken{color:#d33;font-weight:600}`;
+
+/** The curves that a measure may give. */
+export const CHART_NAMES: Partial<Readonly<Record<MeasureName, readonly string[]>>> = {
+  recall: ["eval-recall", "eval-edit-ready"],
+  drift: ["eval-drift-instructions", "eval-drift-files"],
+  cost: ["eval-cost"],
+};
 
 /** The curves of a report: recall and edit-readiness against the budget, recall against cost. */
 export function createEvalCharts(report: EvalReport): readonly Chart[] {
