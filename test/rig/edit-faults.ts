@@ -169,6 +169,8 @@ function interruptions(messages: readonly WireMessage[]): readonly Interruption[
       said.push(...blocks.filter((block) => block.type !== "result"));
       continue;
     }
+    // An answer of thoughts alone says nothing, so it ends no loop, whether an edit takes it out or not.
+    if (blocks.every(({ type, read }) => type === "reasoning" || (type === "text" && read === ""))) continue;
     const isStep = blocks.some((block) => block.type === "call");
     if (isInLoop && isStep && said.length > 0) found.push(said);
     said = [];
