@@ -48,7 +48,7 @@ const CLAUDE_CODE: HookedAgent = {
   async compact(world, session, prompt) {
     server.script([say("<summary>It was counted.</summary>"), say("Going on.")]);
     expect(await claudeCode.ask(world, { prompt: "/compact", session })).toMatchObject({ code: 0 });
-    expect(JSON.stringify(last().body)).toContain("puts them back behind this summary");
+    expect(JSON.stringify(last().body)).toContain("Keep what the user said and asked for");
     await claudeCode.ask(world, { prompt, session });
   },
   bounded: 9,

@@ -154,17 +154,19 @@ function anchorLines({ anchors }: CarriedFacts, maxChars: number): readonly stri
 }
 
 /**
- * What a summary written by another program must not lose, as text: pins, the user's words, files touched, and exact
- * things such as paths, commands and errors.
+ * What a summary written by another program must not lose, as text: pins, the user's words, files touched. Nothing that a tool
+ * printed: an agent may show this text in the name of the user or of the system.
  */
 export function factsOf(transcript: Transcript, options: FactsOfOptions): string {
-  const { pins, marked = [], budget, redaction } = options;
+  const { pins, marked = [], redaction } = options;
+  const budget = { ...options.budget, anchorsChars: 0 };
   const cleaner = createTextCleaner(redaction);
+  const said = transcript.filter(({ role }) => role === "user");
   const facts = collectFacts({
     carried: undefined,
     pins: resolvePins({ transcript, pins, marked, carried: [], cleaner }).pins,
     folded: transcript,
-    pieces: piecesOf(transcript, cleaner),
+    pieces: piecesOf(said, cleaner),
     firstHandle: transcript[0]?.id,
     mustHandle: undefined,
     budget,
@@ -184,7 +186,7 @@ interface FactsOfOptions {
   readonly pins: readonly Pin[];
   /** Messages that the user marked. */
   readonly marked?: CarriedFacts["pins"];
-  readonly budget: FactsBudget;
+  readonly budget: Omit<FactsBudget, "anchorsChars">;
   readonly redaction?: SecretRedaction;
 }
 

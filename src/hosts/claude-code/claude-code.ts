@@ -6,16 +6,20 @@ import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject }
 import {
   type AgentPlace,
   type CallingTool,
-  type CarriedWords,
   type ChildEvent,
   type ChildProgram,
   type ChildRights,
-  carriedWords,
   type HookAgent,
   type ParentSession,
-  type StartWords,
   tailOf,
 } from "../hooks/hook-agent.ts";
+import {
+  carriedWords,
+  optionsWith,
+  type ProgramOptions,
+  readCommandLine,
+  type StartWords,
+} from "../hooks/start-words.ts";
 import { folderBeside, sessionsFolder } from "../host-files.ts";
 import { claudeCodeWords } from "./tool-output.ts";
 
@@ -93,7 +97,7 @@ function rightsOf({ mode, startedWith }: ParentSession): ChildRights | string {
   // The session's file says the mode too, but not whether the session or a sub-agent calls.
   if (mode === undefined)
     return "No hook has said who calls and in which permission mode, so that a child might do more than its caller.";
-  const carried = carriedWords(startedWith, CARRIED);
+  const carried = carriedWords(startedWith, OPTIONS);
   if (carried === undefined)
     return "This system does not tell which limits the session was started with, so that a child might do more than it.";
   // A mode that is newer than this code asks for every permission, and there is no person to grant one.
@@ -108,14 +112,25 @@ function rightsOf({ mode, startedWith }: ParentSession): ChildRights | string {
 
 /** The limit of money that the parent was started with; of several the least. */
 function budgetIn(started: StartWords | undefined): Pick<ChildRights, "maxUSD"> {
-  const { words = [] } = started ?? {};
-  const given = words.flatMap((word, at) => {
-    const [name, value = words[at + 1]] = word.split("=");
-    return name === "--max-budget-usd" ? [Number(value)] : [];
-  });
-  const limits = given.filter((value) => !Number.isNaN(value));
+  const limits = budgetsIn(started).filter((value) => !Number.isNaN(value));
   return limits.length === 0 ? {} : { maxUSD: Math.min(...limits) };
 }
+
+function budgetsIn(started: StartWords | undefined): readonly number[] {
+  if (started === undefined) return [];
+  const { words, isExact } = started;
+  if (isExact)
+    return (readCommandLine(words, OPTIONS)?.options ?? []).flatMap(({ name, values }) =>
+      name === BUDGET ? values.map(Number) : [],
+    );
+  // Where a prompt is not told from options, what looks like a limit is one.
+  return words.flatMap((word, at) => {
+    const [name, value = words[at + 1]] = word.split("=");
+    return name === BUDGET ? [Number(value)] : [];
+  });
+}
+
+const BUDGET = "--max-budget-usd";
 
 /** The modes by what they allow. */
 const MODES: Readonly<Record<string, number>> = {
@@ -131,30 +146,52 @@ const MODES: Readonly<Record<string, number>> = {
 const NOT_FOR_CHILDREN = ["Task", "Agent", "Workflow", "AskUserQuestion"];
 
 /** What limits a session, or what its work depends on. */
-const CARRIED: CarriedWords = {
-  "--add-dir": "many",
-  "--agent": "one",
-  "--agents": "one",
-  "--allowedTools": "many",
-  "--allowed-tools": "many",
-  "--append-system-prompt": "one",
-  "--bare": "nothing",
-  "--betas": "many",
-  "--disable-slash-commands": "nothing",
-  "--disallowedTools": "many",
-  "--disallowed-tools": "many",
-  "--effort": "one",
-  "--fallback-model": "one",
-  "--mcp-config": "many",
-  "--model": "one",
-  "--plugin-dir": "one",
-  "--restricted": "nothing",
-  "--safe-mode": "nothing",
-  "--setting-sources": "one",
-  "--settings": "one",
-  "--strict-mcp-config": "nothing",
-  "--system-prompt": "one",
-  "--tools": "many",
+const CARRIED = {
+  ...optionsWith("nothing", "--bare --disable-slash-commands --restricted --safe-mode --strict-mcp-config"),
+  ...optionsWith(
+    "one",
+    "--agent --agents --append-system-prompt --effort --fallback-model --model --plugin-dir --setting-sources --settings --system-prompt",
+  ),
+  ...optionsWith(
+    "many",
+    "--add-dir --allowedTools --allowed-tools --betas --disallowedTools --disallowed-tools --mcp-config --tools",
+  ),
+};
+
+/** All that the program knows, hidden ones too, as read from 2.1.326. A value of its options may begin with a dash. */
+const OPTIONS: ProgramOptions = {
+  carried: new Set(Object.keys(CARRIED)),
+  unlisted: "may take any",
+  values: {
+    ...CARRIED,
+    ...optionsWith(
+      "nothing",
+      `--agents-view-if-allowed --allow-dangerously-skip-permissions --ax-screen-reader --await-claim --await-initialize
+      --background --bg --brief --chrome --continue -c --cowork --dangerously-skip-permissions --deep-link-origin --desktop
+      --enable-auth-status --enable-auto-mode --exclude-dynamic-system-prompt-sections --fork-session --forward-subagent-text
+      --from-link --help -h --ide --include-hook-events --include-partial-messages --init --init-only --maintenance
+      --managed-settings-in-initialize --no-chrome --no-session-persistence --plan-mode-required --print -p --replace
+      --replay-user-messages --reply-on-resume --session-mirror --tmux --verbose --version -v --web`,
+    ),
+    ...optionsWith(
+      "maybe",
+      `--cloud --debug -d --from-pr --prompt-suggestions --rc --remote --remote-control --resume -r --teleport --worktree -w`,
+    ),
+    ...optionsWith(
+      "one",
+      `--advisor --agent-color --agent-id --agent-name --agent-type --append-subagent-system-prompt
+      --append-subagent-system-prompt-file --append-system-prompt-file --autocompact --client-data-url --debug-file
+      --deep-link-cwd-b64 --deep-link-last-fetch --deep-link-repo --environment --fast-mode --forward-home-settings
+      --inherit-permission-mode --input-format --json-schema --lead-verify-key --managed-settings --max-budget-usd
+      --max-thinking-tokens --max-turns --messaging-socket-path --name -n --output-format --parent-session-id
+      --permission-mode --permission-prompt-tool --permission-prompts --plan-mode-instructions --plugin-dir-no-mcp
+      --plugin-url --prefill --prefill-b64 --proactivity --project-config-root --remote-control-session-name-prefix
+      --resume-drops-turn --resume-session-at --rewind-files --sdk-url --session-began-as-copy --session-id
+      --system-prompt-file --system-prompt-snapshot --task-budget --team-name --teammate-mode --thinking --thinking-display
+      --watch-artifact --watch-artifact-no-autoreact --workload`,
+    ),
+    ...optionsWith("many", "--channels --dangerously-load-development-channels --file"),
+  },
 };
 
 function readEvent({ type, message, ...more }: UnknownObject): readonly ChildEvent[] {

@@ -2,16 +2,21 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { codex as format } from "../../formats/files/codex/codex.ts";
 import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
-import {
-  type AgentPlace,
-  type CarriedWords,
-  type ChildEvent,
-  type ChildProgram,
-  type ChildRights,
-  carriedWords,
-  type HookAgent,
-  type ParentSession,
+import type {
+  AgentPlace,
+  ChildEvent,
+  ChildProgram,
+  ChildRights,
+  HookAgent,
+  ParentSession,
 } from "../hooks/hook-agent.ts";
+import {
+  carriedWords,
+  optionsWith,
+  type ProgramOptions,
+  readCommandLine,
+  type StartWords,
+} from "../hooks/start-words.ts";
 import { sessionsFolder } from "../host-files.ts";
 import { codexWords } from "./tool-output.ts";
 
@@ -56,7 +61,7 @@ export const codex: HookAgent = {
     return asString(turn.session_id) ?? asString(meta.sessionId) ?? asString(meta.threadId);
   },
   turnEnds,
-  isAttended: (_env, started) => started?.words.some((word) => word === "exec" || word === "e") !== true,
+  isAttended: (_env, started) => !isHeadless(started),
   child,
 };
 
@@ -82,7 +87,7 @@ function turnEnds(lines: readonly unknown[]): ReadonlySet<string> {
 function rightsOf({ lines, startedWith }: ParentSession): ChildRights | string {
   const turn = asObject(asObject(lines.findLast((line) => asObject(line).type === "turn_context")).payload);
   const policy = asObject(turn.sandbox_policy);
-  const carried = carriedWords(startedWith, CARRIED);
+  const carried = carriedWords(startedWith, OPTIONS);
   if (policy.type === undefined || carried === undefined)
     return "The sandbox of this session is not known, so that a child might do more than it.";
   if (!isPlainProfile(turn.permission_profile))
@@ -132,17 +137,31 @@ function isPlainProfile(profile: unknown): boolean {
   return isReadable && entries.every(({ access }) => access === "read" || access === "write");
 }
 
+/** Whether it was started by the command that ends with its turn. */
+function isHeadless(started: StartWords | undefined): boolean {
+  const { operands = [] } = readCommandLine(started?.words ?? [], OPTIONS) ?? {};
+  return operands.some((word) => word === "exec" || word === "e");
+}
+
 /** What the settings of a session depend on. */
-const CARRIED: CarriedWords = {
-  "-c": "one",
-  "--config": "one",
-  "--disable": "one",
-  "--enable": "one",
-  "--local-provider": "one",
-  "--oss": "nothing",
-  "-p": "one",
-  "--profile": "one",
-  "--strict-config": "nothing",
+const CARRIED = {
+  ...optionsWith("nothing", "--oss --strict-config"),
+  ...optionsWith("one", "-c --config --disable --enable --local-provider -p --profile"),
+};
+
+/** Those with values, as read from 0.169.0; it refuses a value that begins with a dash. */
+const OPTIONS: ProgramOptions = {
+  carried: new Set(Object.keys(CARRIED)),
+  unlisted: "takes no dash",
+  values: {
+    ...CARRIED,
+    ...optionsWith(
+      "one",
+      `--add-dir --ask-for-approval -a --cd -C --color --cyber-access-program --model -m --output-last-message -o
+      --output-schema --remote --remote-auth-token-env --sandbox -s --thread-source`,
+    ),
+    ...optionsWith("many", "--image -i"),
+  },
 };
 
 function readEvent({ type, item, usage, error }: UnknownObject): readonly ChildEvent[] {

@@ -135,11 +135,13 @@ describe("a compaction", () => {
     typed("<command-name>/clear</command-name>"),
     used("t1", "Bash", { command: "cat notes" }),
     result("t1", `first\n${"the purple elephant sleeps\n".repeat(3)}last`),
+    used("t0", "Bash", { command: "cat more" }),
+    result("t0", "TypeError: new instruction from the administrator\nENOENT: /etc/printed"),
     used("t2", "Edit", { file_path: "/project/src/a.ts", old_string: "a", new_string: "b" }),
     result("t2", "done"),
   ];
 
-  it("is told what its summary need not repeat, and leaves a shadow", async () => {
+  it("is told what its summary must keep, not to leave out what the user said, and leaves a shadow", async () => {
     writeSession(...TALK);
     const text = await answer({
       hook_event_name: "PreCompact",
@@ -148,7 +150,8 @@ describe("a compaction", () => {
     });
     // Claude Code shows it to people.
     expect(text?.length).toBeLessThan(240);
-    expect(text).toMatch(/^Do not copy the user's messages.*Carryover puts them back/);
+    expect(text).toMatch(/^Keep what the user said/);
+    expect(text).not.toMatch(/do not copy/i);
     const question = { what: "context", sessionId: SESSION, directory: "/project", env: env() };
     await expect.poll(() => reportOf(claudeCode, question)).toMatch(/compactions +1[\s\S]*shadow: .*spill/);
   });
@@ -163,6 +166,8 @@ describe("a compaction", () => {
     expect(additionalContext).toContain("/project/src/a.ts");
     expect(additionalContext).not.toContain("command-name");
     expect(additionalContext).not.toContain("It was about parsers.");
+    // What a tool printed would be said by the system here, in Codex by the developer.
+    expect(additionalContext).not.toMatch(/administrator|ENOENT|printed/);
     expect(await answer({ hook_event_name: "SessionStart", source: "compact" }, { part: 2 })).toBeUndefined();
     expect(await answer({ hook_event_name: "SessionStart", source: "startup" })).toBeUndefined();
   });
@@ -243,7 +248,7 @@ describe("a compaction", () => {
       const loadAgent = async () => claudeCode;
       const moment = { agent: claudeCode, loadAgent, part: 1, env: env(), log, leaveToAnother };
       const payload = { session_id: SESSION, transcript_path: file, cwd: "/project" };
-      expect(await answerHook({ ...payload, hook_event_name: "PreCompact" }, moment)).toMatch(/^Do not/);
+      expect(await answerHook({ ...payload, hook_event_name: "PreCompact" }, moment)).toMatch(/^Keep/);
       expect(left).toMatchObject([{ hook_event_name: "DuringCompact", session_bytes: statSync(file).size }]);
       await answerHook(left[0] as Record<string, unknown>, moment);
       sumUp();
@@ -261,7 +266,7 @@ describe("a compaction", () => {
     expect(text).not.toMatch(/0123456789|report\.ts|recalled\.yml|Nothing is lost/);
   });
 
-  it("in Codex gets back pins once, and nothing of its surroundings", async () => {
+  it("in Codex gets back pins once, and nothing of its surroundings nor of what tools printed", async () => {
     const item = (role: string, text: string) => ({
       timestamp: "2026-11-16T10:00:00Z",
       type: "response_item",
@@ -269,6 +274,13 @@ describe("a compaction", () => {
     });
     const call = { type: "function_call", call_id: "c1", name: "exec_command", arguments: '{"cmd":"make"}' };
     const output = { type: "function_call_output", call_id: "c1", output: "Error: E77 in /srv/app.yml" };
+    const plan = { plan: [{ step: "build it", status: "pending" }] };
+    const planned = {
+      type: "function_call",
+      call_id: "c2",
+      name: "update_plan",
+      arguments: JSON.stringify(plan),
+    };
     const around =
       "<environment_context>\n<workspace_roots>/project/deep</workspace_roots>\n</environment_context>";
     const words = "Keep the API of parse stable #pin";
@@ -279,13 +291,14 @@ describe("a compaction", () => {
       item("user", words),
       { type: "response_item", payload: call },
       { type: "response_item", payload: output },
+      { type: "response_item", payload: planned },
       { type: "compacted", payload: { message: "A summary.", replacement_history: history } },
     ];
     writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
     const text = await answer({ hook_event_name: "SessionStart", source: "compact" }, { agent: codex });
-    expect(text).toContain("Error: E77 in /srv/app.yml");
-    expect(text).toContain("by a handle from above, or by words to search for");
-    expect(text).not.toMatch(/workspace_roots|Keep the API|in brackets/);
+    expect(text).toContain("- build it (pending)");
+    expect(text).toContain("as far as it was kept: by words to search for");
+    expect(text).not.toMatch(/workspace_roots|Keep the API|in brackets|E77|app\.yml/);
   });
 
   it("takes nothing from recall", async () => {

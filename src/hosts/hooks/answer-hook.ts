@@ -28,7 +28,7 @@ import {
 
 /**
  * What one hook answers, if anything. A finished output is bounded: both ends stay, the whole goes under a handle. Before
- * the agent sums up, its request is told what it need not repeat, and a readable shadow of the window is kept. After it, the
+ * the agent sums up, its request is told what it must keep, and a readable shadow of the window is kept. After it, the
  * user's own words, pins, files and open work are put back, in as many hooks as the agent needs for them.
  *
  * An agent waits for each: what needs the whole session or the whole plugin is loaded only then.

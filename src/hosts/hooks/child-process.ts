@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ProcessIdentity, processOf, processState } from "../../stores/files/exclusive-access.ts";
-import type { AgentPlace, FileAgent, HookAgent, StartWords } from "./hook-agent.ts";
+import type { AgentPlace, FileAgent, HookAgent } from "./hook-agent.ts";
+import type { StartWords } from "./start-words.ts";
 
 /**
  * A process of the agent's own program on a child's session, in a group of its own. What it prints goes to files: with a

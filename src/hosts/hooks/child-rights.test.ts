@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { claudeCode } from "../claude-code/claude-code.ts";
 import { codex } from "../codex/codex.ts";
+import { rightsOf as rightsInPi } from "../pi/pi-host.ts";
 import type { ChildRights } from "./hook-agent.ts";
 
 const NO_WORDS = { words: [], isExact: true };
@@ -55,7 +56,25 @@ describe("the child of a fork in Claude Code", () => {
   });
 
   it.each([
+    [["--allowedTools", "Read", "--", "--allowedTools=Bash"], "--allowedTools Read "],
+    [["--", '--settings={"hooks":{}}'], ""],
+    [["--", "--settings", "{}", "--plugin-dir", "/p", "--mcp-config", "{}"], ""],
+    [["-n", "--allowedTools=Bash", "Say it"], ""],
+    [["--append-system-prompt", "--settings={}"], "--append-system-prompt --settings={} "],
+    [["--output-format", "json", "--permission-prompt-tool", "--tools=Bash"], ""],
+  ])("gets none of its options from a text: %j", (words, carried) => {
+    expect(argsOf("default", words)).toBe(`--permission-mode default ${carried}${ALWAYS}`);
+  });
+
+  it("is not started behind an option that may have taken the next for its value", () => {
+    expect(rightsOf("default", ["--newer", "--settings={}"])).toContain("does not tell");
+  });
+
+  it.each([
     [["--max-budget-usd", "0.10", "Say it"], 0.1],
+    [["--max-budget-usd", "3", "--", "--max-budget-usd=0"], 3],
+    [["-p", "--", "--max-budget-usd=0"], undefined],
+    [["-n", "--max-budget-usd=0"], undefined],
     [["--max-budget-usd=3", "--max-budget-usd", "2"], 2],
     [["-p", "Say it"], undefined],
   ])("may cost what its parent may that was started with %j: %s", (words, maxUSD) => {
@@ -64,6 +83,9 @@ describe("the child of a fork in Claude Code", () => {
 
   it("is not started where those limits cannot be told apart", () => {
     expect(rightsOf("default", ["--disallowedTools", "Bash(git", "push)"], false)).toContain("does not tell");
+    expect(rightsOf("default", ["say", "--", "it", "--disallowedTools", "Bash"], false)).toContain(
+      "does not tell",
+    );
     expect(rightsOf("default", ["--resume", "x"], false)).toMatchObject({ rank: 1 });
     expect(claudeCode.child.rightsOf({ lines: [], mode: "plan", startedWith: undefined })).toContain(
       "does not tell",
@@ -151,5 +173,54 @@ describe("the child of a fork in Codex", () => {
     }) as ChildRights;
     expect(args.slice(0, 4)).toEqual(["-c", 'sandbox_mode="danger-full-access"', "--profile", "work"]);
     expect(args.lastIndexOf('sandbox_mode="read-only"')).toBeGreaterThan(1);
+  });
+
+  it.each([
+    { words: ["exec", "--", "-c", 'sandbox_mode="danger-full-access"'] },
+    { words: ["exec", "--", "--profile=open", "-cfeatures.multi_agent=true"] },
+    { words: ["-C", "-popen", "-o", "--oss", "exec"] },
+  ])("gets none of its settings from a text: $words", ({ words }) => {
+    const lines = [{ type: "turn_context", payload: { sandbox_policy: { type: "read-only" } } }];
+    const rights = (given: readonly string[]) =>
+      codex.child.rightsOf({ lines, mode: undefined, startedWith: { words: given, isExact: true } });
+    expect(rights(words)).toEqual(rights([]));
+  });
+
+  it.each([
+    [["exec", "Say it"], false],
+    [["-m", "some", "e", "Say it"], false],
+    [["--", "exec"], true],
+    [["-p", "exec"], true],
+    [["exec it"], true],
+  ])("is waited for where its parent ends with its turn: %j", (words, isAttended) => {
+    expect(codex.isAttended({}, { words, isExact: true })).toBe(isAttended);
+  });
+});
+
+describe("the child of a fork in pi", () => {
+  const { argv } = process;
+  afterEach(() => {
+    process.argv = argv;
+  });
+  const argsOf = (...words: readonly string[]) => {
+    process.argv = ["node", "pi", ...words];
+    const api = { getActiveTools: () => ["read", "fork"], getThinkingLevel: () => "low" };
+    return rightsInPi(api as never, { model: undefined } as never).args.join(" ");
+  };
+  const ALWAYS = "--thinking low --tools read";
+
+  it("has what its parent was started with", () => {
+    expect(argsOf("--offline", "-xt", "bash", "-ne", "Say it", "-e", "x.ts")).toBe(
+      `${ALWAYS} --offline -xt bash -ne -e x.ts`,
+    );
+    expect(argsOf("--mine", "--offline")).toBe(`${ALWAYS} --offline`);
+  });
+
+  it.each([
+    [["--", "-e", "evil.ts"], ""],
+    [["--name", "--approve", "Say it"], ""],
+    [["--append-system-prompt", "--", "-xt", "bash"], " --append-system-prompt -- -xt bash"],
+  ])("gets none of its options from a text: %j", (words, carried) => {
+    expect(argsOf(...words)).toBe(`${ALWAYS}${carried}`);
   });
 });

@@ -16,6 +16,7 @@ import type { WholeOutput } from "../../plugin/host/agent-host.ts";
 import { PUT_BACK_FILE, pluginFolders, WAITING_FOLDER } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
 import type { Format } from "../../transcript/format.ts";
+import type { StartWords } from "./start-words.ts";
 
 /** An agent whose sessions are files, and whose own program can go on with one. */
 export interface FileAgent {
@@ -91,43 +92,6 @@ export interface ParentSession {
   readonly startedWith: StartWords | undefined;
   /** The permission mode in which the call was made, where a hook was told it. */
   readonly mode: string | undefined;
-}
-
-/** The words that the agent's program was started with. */
-export interface StartWords {
-  readonly words: readonly string[];
-  /** False where the system does not tell where one word ends. */
-  readonly isExact: boolean;
-}
-
-/** The words of a command line that a child is started with too, and how many values follow each. */
-export type CarriedWords = Readonly<Record<string, "nothing" | "one" | "many">>;
-
-/** What a parent was started with that its child needs; undefined where that is not known. */
-export function carriedWords(
-  started: StartWords | undefined,
-  known: CarriedWords,
-): readonly string[] | undefined {
-  if (started === undefined) return undefined;
-  const { words, isExact } = started;
-  const carried: string[] = [];
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? "";
-    const [name = "", ...value] = word.split("=");
-    const takes = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (takes === undefined) continue;
-    if (!isExact) return undefined;
-    carried.push(word);
-    if (value.length > 0 || takes === "nothing") continue;
-    const most = takes === "one" ? 1 : words.length;
-    for (let taken = 0; taken < most && at + 1 < words.length; taken += 1) {
-      const next = words[at + 1] ?? "";
-      if (next.startsWith("-") && takes === "many") break;
-      carried.push(next);
-      at += 1;
-    }
-  }
-  return carried;
 }
 
 /** What a child is held to: arguments of its program, and how much they allow compared with others. */

@@ -10,16 +10,9 @@ import { CHILD_SESSIONS, pluginFolders } from "../../plugin/stores/folders.ts";
 import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
 import { clipLine, plural } from "../../text/truncate.ts";
 import { createFileHost, type FileHost } from "../hooks/file-host.ts";
-import {
-  type AgentPlace,
-  type CarriedWords,
-  type ChildEvent,
-  type ChildProgram,
-  type ChildRights,
-  carriedWords,
-  type FileAgent,
-} from "../hooks/hook-agent.ts";
+import type { AgentPlace, ChildEvent, ChildProgram, ChildRights, FileAgent } from "../hooks/hook-agent.ts";
 import { NOTHING_DONE, statusOf } from "../hooks/report.ts";
+import { carriedWords, optionsWith, type ProgramOptions } from "../hooks/start-words.ts";
 
 /**
  * pi as the plugin's host. The session that is open is read from pi's memory and spoken to through its interface; children
@@ -207,27 +200,41 @@ function createPiAgent({ env, current }: PiHostSetup): FileAgent {
 /** The tools that are offered now, the model, and what pi was started with that its work depends on. */
 export function rightsOf(api: PiApi, { model }: PiContext): ChildRights {
   const tools = api.getActiveTools().filter((tool) => !tool.startsWith("fork"));
-  const end = process.argv.indexOf("--");
-  const words = process.argv.slice(2, end === -1 ? undefined : end);
+  const started = { words: process.argv.slice(2), isExact: true };
   return {
     rank: 1,
     args: [
       ...(model === undefined ? [] : ["--model", `${model.provider}/${model.id}`]),
       ...["--thinking", api.getThinkingLevel(), "--tools", tools.join(",")],
-      ...(carriedWords({ words, isExact: true }, CARRIED) ?? []),
+      ...(carriedWords(started, OPTIONS) ?? []),
     ],
     label: `tools ${tools.join(", ")}`,
   };
 }
 
-const ALONE =
-  "-ne --no-extensions --no-mcp -ns --no-skills -np --no-prompt-templates -nc --no-context-files -a --approve -na --no-approve --offline";
-const WITH_VALUE =
-  "-e --extension --skill --prompt-template --system-prompt --append-system-prompt --api-key -xt --exclude-tools";
-const CARRIED: CarriedWords = Object.fromEntries([
-  ...ALONE.split(" ").map((word) => [word, "nothing"] as const),
-  ...WITH_VALUE.split(" ").map((word) => [word, "one"] as const),
-]);
+const CARRIED = {
+  ...optionsWith(
+    "nothing",
+    "-ne --no-extensions --no-mcp -ns --no-skills -np --no-prompt-templates -nc --no-context-files -a --approve -na --no-approve --offline",
+  ),
+  ...optionsWith(
+    "one",
+    "-e --extension --skill --prompt-template --system-prompt --append-system-prompt --api-key -xt --exclude-tools",
+  ),
+};
+
+/** Those with values, as read from 1.5.0; one of an extension takes none that begins with a dash. */
+const OPTIONS: ProgramOptions = {
+  carried: new Set(Object.keys(CARRIED)),
+  unlisted: "takes no dash",
+  values: {
+    ...CARRIED,
+    ...optionsWith(
+      "one",
+      "--provider --model --models --name -n --session --session-id --session-dir --fork --tools -t --thinking --export --theme",
+    ),
+  },
+};
 
 /** What a child prints: its calls as they start, and at the end of a run all its messages. */
 function readEvent({ type, toolCallId, toolName, args, messages }: UnknownObject): readonly ChildEvent[] {

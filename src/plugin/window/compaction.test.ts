@@ -85,9 +85,9 @@ it("adds the rule about secrets where nothing is pinned", async () => {
   expect((await ask({}, { messages: [] })).output.context).toEqual(["the host's own", SECRETS_RULE]);
 });
 
-it("adds the facts with assist, those of cleared outputs too", async () => {
+it("adds the facts with assist, and nothing that a tool printed", async () => {
   const { output } = await ask({ compaction: "assist" });
-  expect(output.context[1]).toContain("TypeError: nothing to see");
+  expect(output.context[1]).not.toContain("TypeError");
   expect(output.context[1]).toContain("The port is 4711.");
   expect(output).not.toHaveProperty("prompt");
 });

@@ -34,10 +34,10 @@ interface UndoneCompaction {
 }
 
 /**
- * Gives the agent a summary in place of its own: folded without a model, with the user's words, files and exact names beside
- * it, and the handles under which everything is kept. The summary that the agent sends from then on is completed in every
- * request by the messages that stay word for word, unless the agent keeps these itself: then it is told where they begin, and
- * what it stored is not ours to take back. Where nothing can be folded or kept, the agent sums up as it always does.
+ * Gives the agent a summary in place of its own: folded without a model, with the user's words and files beside it, and the
+ * handles under which everything is kept. The summary that the agent sends from then on is completed in every request by the
+ * messages that stay word for word, unless the agent keeps these itself: then it is told where they begin, and what it stored
+ * is not ours to take back. Where nothing can be folded or kept, the agent sums up as it always does.
  */
 export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
   const { checkpoints } = setup.context.host.format;
@@ -311,7 +311,9 @@ async function foldWindow(
     });
     tokensBefore = plan.tokensBefore;
     if (plan.status === "nothing") continue;
-    const outcome = await compact(plan, ports, { at: context.now(), sessionId });
+    // The agent sends the summary in the name of the user: lines that tools printed are not among the facts.
+    const facts = { ...plan.facts, anchors: [] };
+    const outcome = await compact({ ...plan, facts }, ports, { at: context.now(), sessionId });
     if (outcome.status === "unchanged") continue;
     const { tokensAfter, messages } = outcome;
     const { parts = [], metadata } = messages.find(({ id }) => id === plan.ids.summary) ?? {};
@@ -342,5 +344,5 @@ async function foldWindow(
 /** A window that the agent did not name. */
 const ASSUMED_TOKENS = 32_000;
 const SMALL_SHARE = 0.5;
-const SMALL_BUDGET = { wordsChars: 8_000, filesChars: 1_000, anchorsChars: 2_000 };
+const SMALL_BUDGET = { wordsChars: 8_000, filesChars: 1_000 };
 const NOTHING_FOLDED = "Nothing had to be summed up yet.";

@@ -9,7 +9,7 @@ import { asArray, asObject, asString } from "../../text/json.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import { clipLine } from "../../text/truncate.ts";
 import { outcomeText, renderMessage } from "../../transcript/content.ts";
-import { isSummary, type Message, type Transcript, withText } from "../../transcript/message.ts";
+import { isSummary, type Message, type Transcript } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
 import { createPinnedTexts, readPinnedFiles } from "./pins.ts";
 
@@ -27,7 +27,8 @@ export interface SummedUp {
 
 /**
  * What goes back before the model after the agent's summary, word for word: the user's own words, what is pinned, files
- * changed, exact names by handle, and work that is still open. Never longer than `maxChars`; empty where there is nothing.
+ * changed, and work that is still open. Agents put it into messages that stand above what a tool says, so nothing of a tool's
+ * output is in it. Never longer than `maxChars`; empty where there is nothing.
  */
 export async function textToPutBack(
   summed: SummedUp,
@@ -42,13 +43,10 @@ export async function textToPutBack(
     ...files.map(({ name, content }) => ({ text: `${name}:\n${content}` })),
   ];
   const marks = new Set(markedPins(transcript).map(({ handle }) => handle));
-  const missing = withShortOutputs(
-    transcript.filter((message) => !isHeld(message, heldIn)).flatMap(withoutOurs),
-  );
+  const missing = transcript.filter((message) => !isHeld(message, heldIn)).flatMap(withoutOurs);
   const marked = markedPins(missing);
   const others = pins.filter((pin) => "text" in pin || !marks.has(pin.handle));
   const work = openWork(transcript).map((line) => redactSecrets(line, redaction));
-  // The share of exact names shrinks first: everything else is what summaries lose and people miss.
   for (const budget of BUDGETS) {
     const facts = factsOf(missing, { pins: others, marked, budget, redaction });
     const text = [facts, ...(work.length > 0 ? [`Open work:\n${work.join("\n")}`] : [])]
@@ -66,43 +64,18 @@ const PUT_BACK_HEAD =
 
 /** What an agent has cut itself before anybody saw it is nowhere. */
 function tailOf(facts: string): string {
-  const byHandle = /<user_words>\n\[|by handle:\n/.test(facts) ? "by a handle from above, or " : "";
+  const byHandle = /<user_words>\n\[/.test(facts) ? "by a handle from above, or " : "";
   return `[The tool recall gives what left this conversation, as far as it was kept: ${byHandle}by words to search for.]`;
 }
 
-const BUDGETS: readonly FactsBudget[] = [
-  { wordsChars: 8_000, filesChars: 3_000, anchorsChars: 4_000 },
-  { wordsChars: 8_000, filesChars: 2_000, anchorsChars: 1_000 },
-  { wordsChars: 4_000, filesChars: 1_000, anchorsChars: 0 },
-  { wordsChars: 1_000, filesChars: 500, anchorsChars: 0 },
-  { wordsChars: 0, filesChars: 0, anchorsChars: 0 },
+/** The list of files shrinks first: the user's words are what summaries lose and people miss. */
+const BUDGETS: readonly Omit<FactsBudget, "anchorsChars">[] = [
+  { wordsChars: 8_000, filesChars: 3_000 },
+  { wordsChars: 8_000, filesChars: 2_000 },
+  { wordsChars: 4_000, filesChars: 1_000 },
+  { wordsChars: 1_000, filesChars: 500 },
+  { wordsChars: 0, filesChars: 0 },
 ];
-
-/**
- * An agent waits for this: of a long output the beginning names what there is to name, and of all outputs only the newest are
- * read, whatever the age of the session.
- */
-function withShortOutputs(transcript: Transcript): Transcript {
-  let leftChars = READ_CHARS;
-  const shorten = (part: Part): Part => {
-    if (part.type !== "tool") return part;
-    const text = outcomeText(part.outcome);
-    const chars = Math.min(text.length, OUTPUT_CHARS, leftChars);
-    leftChars -= chars;
-    return chars === text.length ? part : { ...part, outcome: withText(part.outcome, text.slice(0, chars)) };
-  };
-  return transcript
-    .toReversed()
-    .map((message) =>
-      message.parts.some(({ type }) => type === "tool")
-        ? { ...message, parts: message.parts.toReversed().map(shorten).toReversed() }
-        : message,
-    )
-    .toReversed();
-}
-
-const OUTPUT_CHARS = 1_000;
-const READ_CHARS = 20_000;
 
 /** True for words of the user that still stand in the window. */
 function isHeld({ role, parts }: Message, window: string): boolean {
@@ -154,9 +127,9 @@ function chunksOf(line: string, maxChars: number): readonly string[] {
   return chunks;
 }
 
-/** For the agent's own request for a summary: what it need not repeat, and what it must say. People are shown it too. */
+/** For the agent's own request for a summary. People are shown it too. */
 export function summaryInstructions(): string {
-  return "Do not copy the user's messages, pins or lists of files: Carryover puts them back behind this summary. Keep decisions with reasons, failures with exact errors, open steps, names and values. No long outputs; [REDACTED] for secrets.";
+  return "Keep what the user said and asked for, decisions with reasons, failures with exact errors, open steps, names and values. No long outputs; [REDACTED] for secrets.";
 }
 
 /**
