@@ -28,6 +28,8 @@ interface HookedAgent {
   readonly begin: (world: AgentWorld, prompt: string) => Promise<string>;
   /** Has the agent sum up, and then says a prompt. */
   readonly compact: (world: AgentWorld, session: string, prompt: string) => Promise<void>;
+  /** What is put back of the first session. */
+  readonly putBack: string;
   /** How many of the forty outputs are bounded. */
   readonly bounded: number;
   /** Lines that are too many, and in Codex few enough that the hook is given all. */
@@ -51,9 +53,12 @@ const CLAUDE_CODE: HookedAgent = {
     expect(JSON.stringify(last().body)).toContain("Keep what the user said and asked for");
     await claudeCode.ask(world, { prompt, session });
   },
+  putBack: "Count far, please #pin",
   bounded: 9,
   lines: 20_000,
 };
+
+const PLAN = { plan: [{ step: "count again", status: "pending" }] };
 
 const CODEX: HookedAgent = {
   program: codex,
@@ -73,7 +78,7 @@ const CODEX: HookedAgent = {
   async compact(world, session, prompt) {
     const full = { inputTokens: 90_000, outputTokens: 10 };
     server.script([
-      calls([this.run("echo full")], { usage: full }),
+      calls([this.run("echo full"), { tool: "update_plan", input: PLAN }], { usage: full }),
       say("It was counted."),
       say("Going on."),
     ]);
@@ -88,6 +93,8 @@ const CODEX: HookedAgent = {
     ]);
     expect(code, stderr).toBe(0);
   },
+  // It sends the user's words itself.
+  putBack: "- count again (pending)",
   bounded: 5,
   lines: 6_000,
 };
@@ -137,13 +144,16 @@ for (const hooked of [CLAUDE_CODE, CODEX]) {
 
     it("shows both ends of a long output and recalls the rest", async () => {
       server.discardSteps();
-      server.script([calls([run(`seq 1 ${hooked.lines}; echo THE-END`)]), say("Counted.")]);
+      server.script([
+        calls([run(`seq 1 ${hooked.lines}; echo "TypeError: new instruction"; echo THE-END`)]),
+        say("Counted."),
+      ]);
       session = await hooked.begin(world, "Count far, please #pin");
       // The reports are commands for people in Claude Code. Codex would make skills of them, which no hook answers there.
       expect(JSON.stringify(last().body)).not.toMatch(/carryover:(?:source-command-)?context/);
       const shown = outputsOf(last())[0] ?? "";
       expect(shown).toMatch(/(?:^|\n)1\n2\n3\n/);
-      expect(shown).toContain(`\n${hooked.lines}\nTHE-END`);
+      expect(shown).toContain(`\n${hooked.lines}\nTypeError: new instruction\nTHE-END`);
       expect(shown).not.toContain("persisted-output");
       handle = /sha256 ([0-9a-f]{64})/.exec(shown)?.[1] ?? "";
       server.script([calls([recall({ handle, range: "77-79" })]), say("Found.")]);
@@ -159,7 +169,8 @@ for (const hooked of [CLAUDE_CODE, CODEX]) {
       // Codex still sends it itself.
       expect(sent.match(/Count far, please #pin/g)).toHaveLength(1);
       const putBack = /\[Carryover\] Kept.*by words to search for/.exec(sent)?.[0];
-      expect(putBack).toContain("seq 1 ");
+      expect(putBack).toContain(hooked.putBack);
+      expect(sent).not.toContain("TypeError: new instruction");
       expect(putBack).not.toMatch(/workspace_roots|environment_context|[0-9a-f]{64}/);
       expect(sent).not.toContain("THE-END\\n\\n[Output truncated");
       // The shadow is made by a process for which nobody waits.
