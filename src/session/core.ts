@@ -1,6 +1,8 @@
 import { createResultCounter } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { detectSilentOverflow } from "../compaction/trigger/overflow.ts";
 import { afterContextChange, COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
+import { modelFacts } from "../models/model-facts.ts";
+import type { AfterEdit } from "../models/model-row.ts";
 import { pendingMarker } from "../stages/boundary.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
@@ -26,7 +28,15 @@ import { createPendingSummaries, type PendingSummaries } from "./pending-summari
 import { snapshotOf } from "./snapshot.ts";
 import { type LearnedWindow, storeBatch } from "./state.ts";
 import {
-  type ContextWindow,
+  bindThoughts,
+  createThoughtFilter,
+  refuseThoughts,
+  type StoredBindings,
+  sendThoughts,
+  type ThoughtBindings,
+  type ThoughtWindow,
+} from "./thoughts.ts";
+import {
   createWindowReader,
   isFinishedAnswer,
   isOfCompaction,
@@ -47,7 +57,7 @@ export interface SessionCore {
   /** What is believed about the model's window. */
   readonly believed: BelievedWindow;
   /** What the model sees now. */
-  window(): ContextWindow;
+  window(): ThoughtWindow;
   /** Tool results in the window that count against the cutoff, oldest first. */
   countedResults(): CountedResults;
   /** Outputs that stay whatever goes, oldest first. */
@@ -64,6 +74,12 @@ export interface SessionCore {
   enter(entry: LedgerEntry): void;
   /** Starts a new epoch because the window changed: what was counted before no longer holds. */
   changed(kind: string, reason: string): void;
+  /** Remembers for new thoughts what stood before them when they were made. */
+  bindThoughts(): void;
+  /** Remembers that the window is being sent now. */
+  noteSent(): void;
+  /** Leaves out stale thoughts from now on; where that was done already, every thought in the window. False when there was none. */
+  refuseThoughts(reason: string): boolean;
 }
 
 type CountedResults = ReturnType<ReturnType<typeof createResultCounter>>;
@@ -79,10 +95,21 @@ export interface Step {
   readonly arithmetic?: CacheArithmetic;
 }
 
-interface Committed {
+interface Committed extends ChangeFigures {
   readonly batch: EditBatch;
+}
+
+interface BeforeChange {
+  readonly tokens: number;
+  /** Thoughts that the provider would have taken as they are. */
+  readonly thoughts: number;
+}
+
+interface ChangeFigures {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
+  /** Thoughts of the model that were sent before, and are not any more. */
+  readonly thoughtsLost?: number;
 }
 
 /** The parts of a session that has no messages yet. */
@@ -91,7 +118,9 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   const { ports } = spending;
   const history = createHistory();
   const readWindow = createWindowReader();
-  const window = (): ContextWindow => readWindow(history.transcript());
+  const leaveOutStale = createThoughtFilter();
+  const window = (): ThoughtWindow =>
+    leaveOutStale(readWindow(history.transcript()), { bindings: memory.thoughts, afterEdit: afterEdit() });
   const meter = createContextMeter(window, options);
   const log = createSessionLog({
     journal: ports.journal,
@@ -111,6 +140,8 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   let results: { readonly marked: Transcript; readonly counted: CountedResults } | undefined;
   let batchCount = 0;
   let writtenWindows: readonly LearnedWindow[] = [];
+  let writtenLines: ThoughtBindings["lines"] = new Map();
+  let rule: { readonly model: SessionMemory["model"]; readonly afterEdit: AfterEdit } | undefined;
 
   function enter(entry: LedgerEntry): void {
     enterStep(memory.ledger, entry);
@@ -138,6 +169,24 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     log.write({ v: 1, type: "windows", windows, at });
   }
 
+  const boundWindow = () => ({ reading: window().thoughts, source: history.source() });
+
+  function afterEdit(): AfterEdit {
+    const { model, thoughts } = memory;
+    if (thoughts.refused) return "refused";
+    if (rule?.model !== model || rule === undefined)
+      rule = { model, afterEdit: modelFacts(model ?? {}).afterEdit };
+    return rule.afterEdit;
+  }
+
+  /** What was bound since it was last written. */
+  function newBindings(): StoredBindings {
+    const { lines, ...others } = memory.thoughts;
+    const bound = [...lines].filter(([id, line]) => writtenLines.get(id) !== line);
+    writtenLines = lines;
+    return { bound, ...others };
+  }
+
   /** Unique even when the clock stands still or was set back. */
   function freeBatchId(at: number): string {
     let id: string;
@@ -146,25 +195,33 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     return id;
   }
 
-  function startEpoch(kind: string, reason: string, tokensBefore: number): number {
-    meter.startEpoch();
-    memory.trigger = afterContextChange(memory.trigger);
-    return emitChange(kind, reason, tokensBefore);
+  /** The window as it is before a change. */
+  function measureBefore(tokens = meter.estimateUncounted().tokens): BeforeChange {
+    return { tokens, thoughts: window().thoughtCount };
   }
 
-  function emitChange(kind: string, reason: string, tokensBefore: number): number {
+  function startEpoch(kind: string, reason: string, before: BeforeChange): ChangeFigures {
+    meter.startEpoch();
+    memory.trigger = afterContextChange(memory.trigger);
+    return emitChange(kind, reason, before);
+  }
+
+  function emitChange(kind: string, reason: string, before: BeforeChange): ChangeFigures {
     memory.version++;
     inspectWindow();
     const tokensAfter = meter.estimateUncounted().tokens;
+    const thoughtsLost = Math.max(0, before.thoughts - window().thoughtCount);
+    const lost = thoughtsLost > 0 ? { thoughtsLost } : {};
     log.emit({
       type: "context_changed",
       kind,
       reason,
-      before: tokensBefore,
+      before: before.tokens,
       after: tokensAfter,
       epoch: meter.epoch(),
+      ...lost,
     });
-    return tokensAfter;
+    return { tokensBefore: before.tokens, tokensAfter, ...lost };
   }
 
   function inspectWindow(): void {
@@ -290,8 +347,10 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       const wasEmpty = history.source().length === 0;
       const sentTokens = wasEmpty ? 0 : meter.estimate().tokens;
       const before = { transcript: history.transcript(), native: window().native?.messageId };
+      const measured = { tokens: sentTokens, thoughts: window().thoughtCount };
       const { changed, extent, dropped } = change(history);
       if (extent === "same") return;
+      if (!memory.isRestoring) core.bindThoughts();
       memory.version++;
       for (const batch of dropped) {
         const at = ports.clock.now();
@@ -299,7 +358,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
         log.warn("edits-dropped", `Messages that ${batch.step} edited are gone, so its edits were dropped.`);
       }
       if (extent === "rebuilt" && (history.batches().length > 0 || dropped.length > 0)) {
-        startEpoch("base", "the owner changed earlier messages", sentTokens);
+        startEpoch("base", "the owner changed earlier messages", measured);
       }
       const answers = changed.filter(
         (message) => isFinishedAnswer(message) && !memory.answers.has(message.id),
@@ -308,7 +367,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       const { native } = window();
       if (native !== undefined && native.messageId !== before.native) {
         memory.beforeNative = before.transcript;
-        startEpoch("provider-compacted", native.provider, sentTokens);
+        startEpoch("provider-compacted", native.provider, measured);
       }
       const isAlone = answers.length === 1 && !wasEmpty;
       for (const message of changed) {
@@ -327,12 +386,12 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     commit({ name, reason, degraded, unseen, arithmetic }, edits) {
       const at = ports.clock.now();
       const before = history.transcript();
-      const tokensBefore = meter.estimateUncounted().tokens;
+      const measured = measureBefore();
       const batch = { id: freeBatchId(at), step: name, reason, at, edits };
       if (!history.add(batch)) return undefined;
       if (name === RUN_STAGE) memory.stages.hasEdited = true;
-      const tokensAfter = (unseen ? emitChange : startEpoch)(name, reason, tokensBefore);
-      const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
+      const change = (unseen ? emitChange : startEpoch)(name, reason, measured);
+      const figures = { ...change, ...(degraded && { degraded }) };
       if (memory.pendingMarker !== "none") readPendingMarker();
       const { summaryUsage } = note({ step: name, reason, outcome: "applied", ...figures }, at);
       const after = history.transcript();
@@ -341,32 +400,59 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
         before,
         after,
         estimate: meter.options(),
+        thoughts: newBindings(),
         ...figures,
         ...omitUndefined({ arithmetic, summaryUsage }),
       });
       writeWindows(at);
-      return { batch, tokensBefore, tokensAfter };
+      return { batch, ...change };
     },
 
     takeBack() {
       const last = history.batches().findLast((batch) => !isShadowBatch(batch));
       if (last === undefined || isFolded(last)) return undefined;
-      const tokensBefore = meter.estimateUncounted().tokens;
+      const measured = measureBefore();
       history.remove(last.id);
-      const tokensAfter = startEpoch("undo", last.step, tokensBefore);
+      const change = startEpoch("undo", last.step, measured);
       const at = ports.clock.now();
       memory.recovery = undefined;
       memory.pausedThroughTurn = memory.answers.size + COOL_DOWN_TURNS;
       memory.undoneAt = at;
       readPendingMarker();
-      note({ step: last.step, reason: "undo", outcome: "undone", tokensBefore, tokensAfter }, at);
-      log.write({ v: 1, type: "undo", batchId: last.id, at });
+      note({ step: last.step, reason: "undo", outcome: "undone", ...change }, at);
+      log.write({ v: 1, type: "undo", batchId: last.id, at, thoughts: newBindings() });
       return last;
     },
 
     changed(kind, reason) {
-      startEpoch(kind, reason, meter.estimateUncounted().tokens);
+      startEpoch(kind, reason, measureBefore());
       readPendingMarker();
+    },
+
+    bindThoughts() {
+      memory.thoughts = bindThoughts(memory.thoughts, boundWindow());
+    },
+
+    noteSent() {
+      memory.thoughts = sendThoughts(memory.thoughts, boundWindow());
+    },
+
+    refuseThoughts(reason) {
+      const measured = measureBefore();
+      const { before } = window().thoughts;
+      const isAnySent = window().marked.some(
+        ({ id, parts }) =>
+          before.has(id) && parts.some((part) => part.type === "reasoning" && part.agentVisible !== false),
+      );
+      if (!isAnySent) return false;
+      // Where the rule was not known yet, it is the stale ones that were refused.
+      const isNewRule = afterEdit() !== "refused" && window().thoughts.stale.size > 0;
+      memory.thoughts = isNewRule
+        ? { ...memory.thoughts, refused: true }
+        : refuseThoughts(memory.thoughts, window().thoughts);
+      startEpoch("thoughts-refused", reason, measured);
+      log.write({ v: 1, type: "thoughts", at: ports.clock.now(), thoughts: newBindings() });
+      return true;
     },
   };
   return core;

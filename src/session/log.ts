@@ -146,7 +146,7 @@ export interface ToolSummaryEnd {
 /** The window changed: it was edited, an edit was undone, or its owner or the model changed. */
 interface ContextChanged {
   readonly type: "context_changed";
-  /** The step, or `undo`, `restore`, `base` (the owner changed earlier messages), `model`. */
+  /** The step, or `undo`, `restore`, `base` (the owner changed earlier messages), `model`, `thoughts-refused` (by the provider). */
   readonly kind: string;
   /** Why, in a word or a sentence. */
   readonly reason: string;
@@ -156,6 +156,8 @@ interface ContextChanged {
   readonly after: number;
   /** Counts the changes of the context. */
   readonly epoch: number;
+  /** Thoughts of the model that were sent before, and are not any more. */
+  readonly thoughtsLost?: number;
 }
 
 /** Something that the session can go on with, and somebody may want to know. */

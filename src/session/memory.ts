@@ -11,6 +11,7 @@ import type { ResolvedSessionOptions } from "./options.ts";
 import type { UnboundedOutputs } from "./output-limits.ts";
 import type { MechanicalPlan } from "./prune.ts";
 import type { RecoveryState } from "./recovery.ts";
+import { NO_BINDINGS, type ThoughtBindings } from "./thoughts.ts";
 import type { ProviderManagement } from "./window.ts";
 
 /** What a session remembers from one moment to the next. */
@@ -61,6 +62,10 @@ export interface SessionMemory {
   management: ProviderManagement;
   /** The transcript as it was before a provider's own compaction came in. */
   beforeNative: Transcript;
+  /** What the thoughts of the model are bound to. */
+  thoughts: ThoughtBindings;
+  /** Messages come in whose edits are not in force yet. */
+  isRestoring: boolean;
   /** Warnings that are emitted only once. */
   readonly warned: Set<WarningCode>;
 }
@@ -143,6 +148,8 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     requests: new Set(),
     management: {},
     beforeNative: [],
+    thoughts: NO_BINDINGS,
+    isRestoring: false,
     warned: new Set(),
   };
 }

@@ -13,13 +13,22 @@ import type { EditBatch } from "./history.ts";
 import type { LedgerEntry } from "./metered-summarizer.ts";
 import { isPendingSummary, type PendingSummary } from "./pending-summaries.ts";
 import { isEdit, isStoredBatch, type LearnedWindow, type SessionState, type StoredBatch } from "./state.ts";
+import type { StoredBindings } from "./thoughts.ts";
 
 /** What a session writes into its journal. */
 export type SessionRecord =
   | BatchRecord
   | DeltaRecord
   | SnapshotRecord
-  | { readonly v: 1; readonly type: "undo"; readonly batchId: string; readonly at: number }
+  | {
+      readonly v: 1;
+      readonly type: "undo";
+      readonly batchId: string;
+      readonly at: number;
+      readonly thoughts?: StoredBindings;
+    }
+  /** The provider has refused thoughts. */
+  | { readonly v: 1; readonly type: "thoughts"; readonly at: number; readonly thoughts: StoredBindings }
   | {
       readonly v: 1;
       readonly type: "drop";
@@ -62,6 +71,10 @@ interface BatchFigures {
   readonly degraded?: true;
   /** What the calls of the summarizer used. */
   readonly summaryUsage?: Usage;
+  /** Thoughts of the model that were sent before, and are not any more. */
+  readonly thoughtsLost?: number;
+  /** What the thoughts so far are bound to, as far as that was not written before. */
+  readonly thoughts?: StoredBindings;
 }
 
 /** A batch with what each edit saved and the handle to recall what it left out. */
@@ -91,8 +104,9 @@ export function deltaRecord(batch: StoredBatch, moment: BatchMoment): DeltaRecor
   return { v: 2, type: "delta", ...batch, ...figuresOf(moment) };
 }
 
-function figuresOf({ tokensBefore, tokensAfter, degraded, summaryUsage }: BatchMoment): BatchFigures {
-  return { tokensBefore, tokensAfter, ...omitUndefined({ degraded, summaryUsage }) };
+function figuresOf({ tokensBefore, tokensAfter, ...others }: BatchMoment): BatchFigures {
+  const { degraded, summaryUsage, thoughtsLost, thoughts } = others;
+  return { tokensBefore, tokensAfter, ...omitUndefined({ degraded, summaryUsage, thoughtsLost, thoughts }) };
 }
 
 /** The record of a batch, given the transcript before and after it. */
@@ -133,13 +147,24 @@ export function readRecord(value: unknown): SessionRecord | undefined {
   switch (value.type) {
     case "undo":
     case "drop": {
-      const { type, batchId } = value;
+      const { type, batchId, thoughts } = value;
       if (typeof batchId !== "string") return undefined;
-      if (type === "undo") return { v: 1, type, batchId, at };
+      if (type === "undo")
+        return {
+          v: 1,
+          type,
+          batchId,
+          at,
+          ...(isObject(thoughts) && { thoughts: thoughts as unknown as StoredBindings }),
+        };
       return { v: 1, type: "drop", batchId, at, ...(value.folded === true && { folded: true }) };
     }
     case "pending-summary":
       return isPendingSummary(value) ? { ...value, v: 1, type: "pending-summary", at } : undefined;
+    case "thoughts":
+      return isObject(value.thoughts)
+        ? { v: 1, type: "thoughts", at, thoughts: value.thoughts as unknown as StoredBindings }
+        : undefined;
     case "windows":
       return Array.isArray(value.windows)
         ? { v: 1, type: "windows", windows: value.windows as readonly LearnedWindow[], at }

@@ -37,7 +37,8 @@ type RecoveryPhase =
 /** The state after a refusal; unchanged when a smaller request would not help. */
 export function afterRefusal(before: RecoveryState | undefined, refusal: Refusal): RecoveryState | undefined {
   const { report, error } = refusal;
-  if (report.recovery === "none") return before;
+  // Thoughts are left out without making the request smaller.
+  if (report.recovery === "none" || report.recovery === "leave-out-thoughts") return before;
   const start: RecoveryState = before ?? {
     error,
     report,

@@ -1,6 +1,6 @@
 import { callWithin } from "../compaction/ports/call-within.ts";
 import { COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
-import { isObject, omitUndefined } from "../text/json.ts";
+import { asObject, isObject, omitUndefined } from "../text/json.ts";
 import { handleOf } from "../transcript/content.ts";
 import type { SessionCore } from "./core.ts";
 import { foldHistory } from "./fold.ts";
@@ -9,6 +9,7 @@ import { type PendingSummary, pendingKey } from "./pending-summaries.ts";
 import { batchOf, readRecord, type SnapshotRecord, storedBatchOf } from "./record.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { readSessionState, restoreBatch, type StoredBatch } from "./state.ts";
+import { restoreBindings } from "./thoughts.ts";
 
 /**
  * Applies the batches of a state, and those of the journal that were neither undone nor dropped, in their order. What
@@ -28,6 +29,13 @@ export async function restoreBatches(core: SessionCore, state: unknown): Promise
   );
   let { undoneAt } = snapshot ?? {};
   let windows = snapshot?.state.windows;
+  const keptThoughts = snapshot?.state.thoughts ?? asObject(state).thoughts;
+  let thoughts = restoreBindings(memory.thoughts, keptThoughts);
+  let isBound = keptThoughts !== undefined;
+  const bind = (stored: unknown): void => {
+    thoughts = restoreBindings(thoughts, stored);
+    isBound ||= stored !== undefined;
+  };
   for (const { value } of newer) {
     const record = readRecord(value);
     switch (record?.type) {
@@ -40,6 +48,7 @@ export async function restoreBatches(core: SessionCore, state: unknown): Promise
         const { step, reason, at, tokensBefore, tokensAfter, degraded, summaryUsage } = record;
         const figures = { tokensBefore, tokensAfter, ...omitUndefined({ degraded, summaryUsage }) };
         core.enter({ step, reason, at, outcome: "applied", ...figures });
+        bind(record.thoughts);
         break;
       }
       case "pending-summary": {
@@ -55,9 +64,15 @@ export async function restoreBatches(core: SessionCore, state: unknown): Promise
       case "windows":
         windows = record.windows;
         break;
+      case "thoughts":
+        bind(record.thoughts);
+        break;
       case "undo":
       case "drop":
-        if (record.type === "undo") undoneAt = record.at;
+        if (record.type === "undo") {
+          undoneAt = record.at;
+          bind(record.thoughts);
+        }
         if (record.type === "drop" && record.folded) dropThrough(batches, record.batchId);
         batches.delete(record.batchId);
         break;
@@ -68,6 +83,10 @@ export async function restoreBatches(core: SessionCore, state: unknown): Promise
     }
   }
   believed.restore(windows);
+  memory.isRestoring = false;
+  memory.thoughts = thoughts;
+  // A state of an earlier version does not say which thoughts are newer than its edits: none is taken to be.
+  if (batches.size > 0 && !isBound) core.bindThoughts();
   const known = new Set(history.batches().map(({ id }) => id));
   let dropped = 0;
   for (const stored of batches.values()) {
@@ -77,6 +96,7 @@ export async function restoreBatches(core: SessionCore, state: unknown): Promise
     if (batch === undefined || !history.add(batch)) dropped++;
   }
   foldHistory(history);
+  core.bindThoughts();
   core.changed("restore", "journal");
   // A state from elsewhere is not in the journal, and what follows is built on it.
   if (core.ports.journal?.keeps === "state" && snapshot === undefined && kept.batches.length > 0)

@@ -107,6 +107,11 @@ export interface Session {
   setOverhead(overhead: PromptOverhead): void;
   /** Says what the provider that is asked next does about the window by itself: ours steps aside for that. */
   setManagement(management: ProviderManagement): void;
+  /**
+   * Says that the window is being sent as it is now. For hosts that observe whole lists: the answer comes with a later list,
+   * and its thoughts are bound to what was sent, whatever is edited or taken back in between.
+   */
+  sent(): void;
 }
 
 /** Options of `prepare`. */
@@ -238,6 +243,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
     async restore(transcript, state) {
       believed.restore(asObject(state).windows);
+      memory.isRestoring = true;
       observe(transcript);
       return restoreBatches(core, state);
     },
@@ -265,6 +271,8 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
     onProviderError(error, options) {
       const report = classifyProviderError(error, options);
+      if (report.recovery === "leave-out-thoughts")
+        return core.refuseThoughts(report.class) ? report : { ...report, recovery: "none" };
       if (report.recovery !== "none") refuse(error, report);
       return report;
     },
@@ -326,6 +334,8 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       checkOverhead(overhead);
       if (meter.setOverhead(overhead)) memory.version++;
     },
+
+    sent: () => core.noteSent(),
 
     setManagement(management) {
       checkManagement(management);

@@ -5,6 +5,7 @@ import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import type { EditBatch } from "./history.ts";
 import { isPendingSummary, type PendingSummary } from "./pending-summaries.ts";
 import { isMessage, isPart } from "./source-messages.ts";
+import type { StoredBindings } from "./thoughts.ts";
 
 /** What was done in a session, as plain data to store: with the same messages it gives the same window. */
 export interface SessionState {
@@ -15,6 +16,8 @@ export interface SessionState {
   readonly pendingSummaries?: readonly PendingSummary[];
   /** What refusals have shown of the models' windows; unset when nothing was refused. */
   readonly windows?: readonly LearnedWindow[];
+  /** What the thoughts of the model are bound to; unset when there are none and nothing was edited. */
+  readonly thoughts?: StoredBindings;
 }
 
 /** What refusals have shown of one model's window. */
@@ -232,7 +235,7 @@ export function readSessionState(value: unknown): ReadState {
   };
 }
 
-interface ReadState extends Required<Omit<SessionState, "v" | "windows">> {
+interface ReadState extends Required<Omit<SessionState, "v" | "windows" | "thoughts">> {
   readonly unreadable: number;
 }
 

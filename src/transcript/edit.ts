@@ -17,12 +17,12 @@ export interface HideMessage extends EditBase {
   readonly messageId: MessageId;
 }
 
-/** Hides a whole part, or only the output of a tool part: its call then stays, with a placeholder. */
+/** Hides a whole part, or only the output of a tool part: its call then stays, with a placeholder; or a thought that no wire may keep. */
 export interface HidePart extends EditBase {
   readonly type: "hide-part";
   readonly messageId: MessageId;
   readonly partIndex: number;
-  readonly what: "part" | "output";
+  readonly what: "part" | "output" | "thought";
 }
 
 export interface ReplacePart extends EditBase {
@@ -63,6 +63,7 @@ export type EditReason =
   | "before-compaction"
   | "retained-tail"
   | "reasoning"
+  | "stale-thought"
   | "ignored"
   | "own-hint"
   | "in-flight"
@@ -175,6 +176,8 @@ const checkOptions = optionsCheck({
 
 function hide(part: Part, edit: HidePart, at: number): Part {
   if (edit.what === "part") return { ...part, agentVisible: false };
+  if (edit.what === "thought")
+    return part.type === "reasoning" ? { ...part, agentVisible: false, stale: true } : part;
   return part.type === "tool" && part.clearedAt === undefined ? { ...part, clearedAt: at } : part;
 }
 

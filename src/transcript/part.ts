@@ -39,6 +39,8 @@ export interface ReasoningPart extends PartBase {
   readonly text: string;
   /** Set where only the beginning of a recorded text was kept. */
   readonly cut?: Cut;
+  /** Set when it is hidden because the provider would refuse it: what stood before it is no longer the same. */
+  readonly stale?: true;
 }
 
 /** A call together with its outcome, so that one can never be kept without the other. */

@@ -64,15 +64,23 @@ export interface ProviderErrorReport extends TokenFigures {
 
 /**
  * What helps: `compact` the conversation; `lower-output` first and compact if that is not enough;
- * `drop-media`, since a summary of text does not shrink bytes; `fit-rate-limit`, since no waiting helps.
+ * `drop-media`, since a summary of text does not shrink bytes; `fit-rate-limit`, since no waiting helps;
+ * `leave-out-thoughts`, which are bound to what stood before them, or damaged.
  */
-export type ErrorRecovery = "compact" | "lower-output" | "drop-media" | "fit-rate-limit" | "none";
+export type ErrorRecovery =
+  | "compact"
+  | "lower-output"
+  | "drop-media"
+  | "fit-rate-limit"
+  | "leave-out-thoughts"
+  | "none";
 
 const RECOVERY: Readonly<Partial<Record<ProviderErrorClass, ErrorRecovery>>> = {
   context_overflow: "compact",
   context_overflow_output: "lower-output",
   payload_too_large: "drop-media",
   rate_limit_size: "fit-rate-limit",
+  invalid_thought: "leave-out-thoughts",
 };
 
 const MAX_MESSAGE_CHARS = 1_000;

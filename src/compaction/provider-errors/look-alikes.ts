@@ -2,7 +2,7 @@ import { anyOf } from "./error-words.ts";
 
 /**
  * The class of an error whose words resemble an overflow and mean something else. The rules are tried in order, each over
- * all statements: prose about errors, billing, rate limits, access, malformed histories, filters, media, parameters,
+ * all statements: prose about errors, thoughts that are bound to another conversation or damaged, billing, rate limits, access, malformed histories, filters, media, parameters,
  * configuration, output limits.
  */
 export function findLookAlike(
@@ -26,6 +26,7 @@ export type ProviderErrorClass =
   | "rate_limit_size"
   | "rate_limit"
   | "output_limit"
+  | "invalid_thought"
   | "other";
 
 /** One text or code of an error: normalized for the rules, as it came, and with the HTTP statuses of the error. */
@@ -37,6 +38,7 @@ export interface ErrorStatement {
 
 const LOOK_ALIKES: readonly (readonly [ProviderErrorClass, (statement: ErrorStatement) => boolean])[] = [
   ["other", ({ words, raw }) => readsAsProse(words, raw)],
+  ["invalid_thought", ({ words }) => INVALID_THOUGHT.test(words)],
   ["other", ({ words, statuses }) => statuses.includes(402) || BILLING.test(words)],
   ["rate_limit", ({ words, statuses }) => statuses.includes(429) || RATE.test(words)],
   ["other", ({ words }) => AUTH.test(words)],
@@ -49,6 +51,12 @@ const LOOK_ALIKES: readonly (readonly [ProviderErrorClass, (statement: ErrorStat
   ["other", ({ words }) => CONFIG.test(words)],
   ["output_limit", ({ words }) => isOutputLimit(words)],
 ];
+
+/** Without the second sentence the signature itself is damaged; either way the thought cannot be sent. */
+const INVALID_THOUGHT = anyOf(
+  /invalid signature in (?:redacted_)?thinking block/,
+  /\bblock is bound to a different conversation\b/,
+);
 
 const BILLING = anyOf(
   /\bbilling\b|payment required|credit balance|\btop up\b|extra usage|plan does not include/,

@@ -107,7 +107,7 @@ function pushTurns<Wire, Item, Value>(
       if (from.result !== undefined) results.push(from.result);
     } else if (reachesModel(part)) {
       writePart({ adapter, role, part, old, from, main, results });
-    } else if (part.type === "reasoning" && from !== undefined) {
+    } else if (part.type === "reasoning" && part.stale !== true && from !== undefined) {
       main.push({ ...from.main, hidden: true });
     }
   }

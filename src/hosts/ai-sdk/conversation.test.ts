@@ -25,6 +25,7 @@ function conversationWith(edit: Edit) {
     restore: async () => undefined,
     edits: () => [edit],
     prepare: async () => ({ type: "none" }),
+    sent: () => {},
   } as unknown as Session;
   const conversation = createConversation(session, {
     clock: { now: () => 0, sleep: async () => undefined },

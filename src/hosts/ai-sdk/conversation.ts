@@ -106,6 +106,7 @@ export function createConversation(session: Session, options: ConversationOption
     });
     requestedAt = clock.now();
     await onPrepared();
+    session.sent();
     return { wire: currentWire(), action };
   }
 

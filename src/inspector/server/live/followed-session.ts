@@ -283,6 +283,7 @@ function engineEntry(
     case "step":
     case "pending-summary":
     case "windows":
+    case "thoughts":
     // Only journals that keep no more than the state have these.
     case "delta":
     case "snapshot":

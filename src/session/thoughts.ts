@@ -1,0 +1,322 @@
+import type { AfterEdit } from "../models/model-row.ts";
+import { hashText, isObject, safeJson } from "../text/json.ts";
+import { handleOf } from "../transcript/content.ts";
+import { applyEdits, type Edit } from "../transcript/edit.ts";
+import { charsOfPart } from "../transcript/estimate-message.ts";
+import {
+  type Message,
+  type MessageId,
+  project,
+  reachesModel,
+  shownOutcome,
+  type Transcript,
+} from "../transcript/message.ts";
+import type { Part, ReasoningPart } from "../transcript/part.ts";
+import type { ContextWindow } from "./window.ts";
+
+/**
+ * Some providers bind a thought to everything before it: where that has changed since, they refuse the request or drop the
+ * thought. So for each message with thoughts a hash is remembered of what stood before it when it was made. A thought holds
+ * as long as the same stands before it now, whatever was edited, taken back or restored in between.
+ */
+export interface ThoughtBindings {
+  /** What stood before the thoughts of a message; 0 for those that are never sent again. */
+  readonly lines: ReadonlyMap<MessageId, Line>;
+  /** What was sent last, where the answer to it comes with a later list. */
+  readonly sent?: SentLine;
+  /** The provider has refused a thought of this conversation: from then on its rule holds, whatever is known of the model. */
+  readonly refused?: true;
+}
+
+/** A hash of some messages without their thoughts. */
+type Line = number;
+
+/** A request: the source message that it ended with, and what an answer to it is bound to. */
+interface SentLine {
+  readonly afterId: MessageId | undefined;
+  readonly line: Line;
+}
+
+/** Nothing was bound yet. */
+export const NO_BINDINGS: ThoughtBindings = { lines: new Map() };
+
+const NEVER: Line = 0;
+
+/** How the thoughts in a window stand to what is before them. */
+export interface ThoughtReading {
+  /** Messages whose thoughts were made behind something else. */
+  readonly stale: ReadonlySet<MessageId>;
+  /** What stands before the thoughts of each message now. */
+  readonly before: ReadonlyMap<MessageId, Line>;
+  /** What an answer to this window would be bound to. */
+  readonly end: Line;
+}
+
+/**
+ * Compares what stands before each thought of a window with what stood there when it was made; `marked` are its messages with
+ * their hidden parts. A thought that is not known yet holds.
+ */
+export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): ThoughtReading {
+  const stale = new Set<MessageId>();
+  const before = new Map<MessageId, Line>();
+  let line = START;
+  let isAnyKept = false;
+  for (const message of marked) {
+    const { hash, thoughts, hidden } = traitsOf(message);
+    if (thoughts > 0) {
+      const bound = lines.get(message.id);
+      before.set(message.id, line);
+      // Of several thoughts in one answer none stays without the others.
+      if ((bound !== undefined && bound !== line) || hidden > 0) stale.add(message.id);
+      else isAnyKept = true;
+    } else if (hidden > 0 && isAnyKept) line = mix(line, GAP);
+    // A message of nothing but stale thoughts is not sent.
+    const isSent = hash !== undefined || (thoughts > 0 && !stale.has(message.id));
+    if (isSent) line = mix(line, hash ?? START);
+  }
+  return { stale, before, end: line };
+}
+
+/** Binds the thoughts that are not known yet: an answer to the last request to what was sent, any other to what stands before it. */
+export function bindThoughts(bindings: ThoughtBindings, window: BoundWindow): ThoughtBindings {
+  const { reading, source } = window;
+  const unknown = [...reading.before].filter(([id]) => !bindings.lines.has(id));
+  if (unknown.length === 0) return bindings;
+  const { sent } = bindings;
+  const index = source.findLastIndex(({ id }) => id === sent?.afterId);
+  const answerId = index === -1 ? undefined : source[index + 1]?.id;
+  const lines = new Map(bindings.lines);
+  for (const [id, line] of unknown) lines.set(id, sent !== undefined && id === answerId ? sent.line : line);
+  return { ...bindings, lines };
+}
+
+interface BoundWindow {
+  readonly reading: ThoughtReading;
+  /** The owner's messages, before any edit. */
+  readonly source: Transcript;
+}
+
+/** Remembers that a window is being sent now. */
+export function sendThoughts(bindings: ThoughtBindings, { reading, source }: BoundWindow): ThoughtBindings {
+  return { ...bindings, sent: { afterId: source.at(-1)?.id, line: reading.end } };
+}
+
+/** After the provider has refused a thought: none that was sent is sent again, and from now on its rule holds. */
+export function refuseThoughts(bindings: ThoughtBindings, { before }: ThoughtReading): ThoughtBindings {
+  const lines = new Map(bindings.lines);
+  for (const id of before.keys()) lines.set(id, NEVER);
+  return { ...bindings, lines, refused: true };
+}
+
+/** The edits that leave stale thoughts out of what is sent; `marked` are the messages with their hidden parts. */
+export function hideStaleThoughts(marked: Transcript, stale: ReadonlySet<MessageId>): readonly Edit[] {
+  if (stale.size === 0) return [];
+  return marked.flatMap((message) =>
+    !stale.has(message.id)
+      ? []
+      : message.parts.flatMap((part, partIndex): readonly Edit[] =>
+          isThought(part) && part.agentVisible !== false
+            ? [
+                {
+                  type: "hide-part",
+                  messageId: message.id,
+                  partIndex,
+                  what: "thought",
+                  stage: "thoughts",
+                  reason: "stale-thought",
+                  omitted: { chars: charsOfPart(part), handle: handleOf(message, partIndex) },
+                },
+              ]
+            : [],
+        ),
+  );
+}
+
+/** A window as it is sent, and how the thoughts in it stand. */
+export interface ThoughtWindow extends ContextWindow {
+  readonly thoughts: ThoughtReading;
+  /** How many thoughts the provider takes as they are. */
+  readonly thoughtCount: number;
+}
+
+/** Leaves stale thoughts out of windows where they would be refused; the last window is remembered. */
+export function createThoughtFilter(): (window: ContextWindow, how: FilterOptions) => ThoughtWindow {
+  let last: Filtered | undefined;
+  return (base, how) => {
+    const { bindings, afterEdit } = how;
+    if (last?.base === base && last.bindings === bindings && last.afterEdit === afterEdit) return last.result;
+    const thoughts = readThoughts(base.marked, bindings);
+    const leftOut = afterEdit === "refused" ? thoughts.stale : NONE;
+    // Leaving out other thoughts changes more than the end.
+    const shift = (last?.shift ?? 0) + (isSameSet(leftOut, last?.leftOut ?? NONE) ? 0 : 1);
+    const result: ThoughtWindow = {
+      ...base,
+      ...(leftOut.size > 0 && leaveOut(base, leftOut)),
+      version: base.version + shift,
+      thoughts,
+      thoughtCount: countThoughts(base.marked, afterEdit === "kept" ? NONE : thoughts.stale),
+    };
+    last = { bindings, afterEdit, base, result, leftOut, shift };
+    return result;
+  };
+}
+
+interface FilterOptions {
+  readonly bindings: ThoughtBindings;
+  /** What the model that is asked next does about a thought that no longer holds. */
+  readonly afterEdit: AfterEdit;
+}
+
+interface Filtered extends FilterOptions {
+  readonly base: ContextWindow;
+  readonly result: ThoughtWindow;
+  readonly leftOut: ReadonlySet<MessageId>;
+  /** How often other thoughts were left out. */
+  readonly shift: number;
+}
+
+const NONE: ReadonlySet<MessageId> = new Set();
+
+function isSameSet(one: ReadonlySet<MessageId>, other: ReadonlySet<MessageId>): boolean {
+  return one.size === other.size && [...one].every((id) => other.has(id));
+}
+
+function leaveOut(
+  { shown, marked, edits }: ContextWindow,
+  stale: ReadonlySet<MessageId>,
+): Pick<ContextWindow, "shown" | "marked" | "edits"> {
+  return {
+    shown: shown.flatMap((message) => (stale.has(message.id) ? withoutThoughts(message).shown : [message])),
+    marked: marked.map((message) => (stale.has(message.id) ? withoutThoughts(message).marked : message)),
+    edits: edits.concat(hideStaleThoughts(marked, stale)),
+  };
+}
+
+/** Messages never change, so each is written once. */
+const bare = new WeakMap<Message, Bare>();
+
+interface Bare {
+  readonly marked: Message;
+  /** Nothing where the message was nothing but thoughts. */
+  readonly shown: Transcript;
+}
+
+/** The message with its thoughts hidden, and what is sent of it. */
+function withoutThoughts(message: Message): Bare {
+  const before = bare.get(message);
+  if (before !== undefined) return before;
+  const [marked = message] = applyEdits([message], hideStaleThoughts([message], new Set([message.id])), {
+    at: 0,
+  });
+  const written = { marked, shown: project([marked]) };
+  bare.set(message, written);
+  return written;
+}
+
+/** How many thoughts of a window are sent and hold. */
+export function countThoughts(marked: Transcript, stale: ReadonlySet<MessageId>): number {
+  let count = 0;
+  for (const message of marked) if (!stale.has(message.id)) count += traitsOf(message).thoughts;
+  return count;
+}
+
+/** Bindings as plain data: those of messages that are still there. */
+export function storeBindings(
+  { lines, sent, refused }: ThoughtBindings,
+  isThere: (id: MessageId) => boolean,
+): StoredBindings | undefined {
+  const bound = [...lines].filter(([id]) => isThere(id));
+  if (bound.length === 0 && sent === undefined && refused === undefined) return undefined;
+  return { bound, ...(sent && { sent }), ...(refused && { refused }) };
+}
+
+/** Bindings as they are kept. */
+export interface StoredBindings {
+  readonly bound: readonly (readonly [id: MessageId, line: Line])[];
+  readonly sent?: SentLine;
+  readonly refused?: true;
+}
+
+/** Stored bindings over those that are known; what cannot be read is left out. */
+export function restoreBindings(known: ThoughtBindings, stored: unknown): ThoughtBindings {
+  if (!isObject(stored)) return known;
+  const { bound, sent, refused } = stored;
+  const lines = new Map(known.lines);
+  for (const entry of Array.isArray(bound) ? bound : []) {
+    const [id, line] = Array.isArray(entry) ? entry : [];
+    if (typeof id === "string" && typeof line === "number") lines.set(id, line);
+  }
+  const newest = isSentLine(sent) ? sent : known.sent;
+  return {
+    lines,
+    ...(newest && { sent: newest }),
+    ...((refused === true || known.refused) && { refused: true }),
+  };
+}
+
+function isSentLine(value: unknown): value is SentLine {
+  if (!isObject(value) || typeof value.line !== "number") return false;
+  return value.afterId === undefined || typeof value.afterId === "string";
+}
+
+/** True for a thought of the model. */
+function isThought(part: Part): part is ReasoningPart {
+  return part.type === "reasoning";
+}
+
+/** What a message brings into what stands before later thoughts. */
+interface Traits {
+  /** Of everything that is sent of it but thoughts; undefined when nothing is. */
+  readonly hash: number | undefined;
+  /** Thoughts that are sent. */
+  readonly thoughts: number;
+  /** Thoughts that an edit has hidden while something of the message stays. */
+  readonly hidden: number;
+}
+
+/** Messages never change, so each is read once. */
+const known = new WeakMap<Message, Traits>();
+
+function traitsOf(message: Message): Traits {
+  const before = known.get(message);
+  if (before !== undefined) return before;
+  const { role, parts } = message;
+  const thoughts = parts.filter((part) => isThought(part) && reachesModel(part)).length;
+  const hidden = parts.filter((part) => isThought(part) && !reachesModel(part)).length;
+  const rest = parts.filter((part) => !isThought(part) && reachesModel(part));
+  const hash = rest.length === 0 ? undefined : hashText(safeJson([role, ...rest.map(contentOf)]));
+  const traits = { hash, thoughts, hidden };
+  known.set(message, traits);
+  return traits;
+}
+
+/** What a provider compares of a part: not when it was cleared, or what was known of it. */
+function contentOf(part: Part): unknown {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "tool": {
+      const { callId, tool, input } = part;
+      const outcome = shownOutcome(part);
+      if (outcome.status !== "done") return [callId, tool, input, outcome];
+      return [callId, tool, input, outcome.output, outcome.attachments.map(contentOf)];
+    }
+    case "file":
+      return [part.mime, part.filename, part.sizeBytes];
+    case "opaque":
+      return [part.name, part.chars];
+    case "compaction":
+    case "reasoning":
+      return part.type;
+    default:
+      return part satisfies never;
+  }
+}
+
+const START: Line = 1;
+const GAP = 2;
+
+/** The hash of a line that goes on; never 0. */
+function mix(line: Line, next: number): Line {
+  return hashText(`${line} ${next}`) || 1;
+}
