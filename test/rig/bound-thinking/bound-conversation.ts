@@ -174,8 +174,8 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
     },
 
     async restart(kept = "all") {
-      const state = JSON.parse(JSON.stringify(session.toJSON())) as UnknownObject;
-      if (kept === "without-bindings") delete state.thoughts;
+      const { thoughts, ...others } = JSON.parse(JSON.stringify(session.toJSON())) as UnknownObject;
+      const state = kept === "all" ? { ...others, thoughts } : others;
       session = open();
       messages = JSON.parse(JSON.stringify(messages)) as AnthropicMessage[];
       await session.restore(decoded(), state);
