@@ -19,6 +19,7 @@ import { createCompactionContext } from "./window/compaction.ts";
 import { createOwnCompaction } from "./window/own-compaction.ts";
 import { createPinnedTexts } from "./window/pins.ts";
 import { createPruneWindow } from "./window/prune.ts";
+import { createThoughtKeeper } from "./window/thoughts.ts";
 
 /**
  * The plugin of any coding agent: an adapter gives the agent as an `AgentHost` and calls the handlers that come back.
@@ -66,6 +67,13 @@ function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): 
     const link = await linkOf(sessionId);
     return link?.way === "text" ? undefined : link?.parent;
   };
+  const inherited = async (sessionId: string): Promise<"unchanged" | "changed" | "nothing"> => {
+    // The request of a child in a process of its own has other tools than the one before it.
+    if (scope === "child") return "changed";
+    const link = await linkOf(sessionId);
+    if (link === undefined) return "nothing";
+    return link.way === "exact" ? "unchanged" : "changed";
+  };
   const pruning = createPruneWindow({ context, pins, windows, isChild });
   const delivery = createDeliveryFeature({ context, forks });
   const roster = async (sessionId: string): Promise<string | undefined> =>
@@ -91,6 +99,8 @@ function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): 
       createForkClockFeature({ context, forks }),
       delivery,
     ]),
+    // Behind every feature that edits a request.
+    createThoughtKeeper({ context, inherited }),
     createStoreWatch(context),
   ];
 }

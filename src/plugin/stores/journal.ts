@@ -2,9 +2,10 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Journal, JournalContent, JournalEntry, JournalProblem } from "../../session/journal.ts";
 import { type BatchRecord, readRecord, type SessionRecord } from "../../session/record.ts";
+import type { StoredBindings } from "../../session/thoughts.ts";
 import { idOfPathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
-import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asNumber, asObject, asString, isObject, type UnknownObject } from "../../text/json.ts";
 import { type CarriedPin, readPins } from "../../transcript/carried-facts.ts";
 import type { RequestEntry } from "../host/host-parts.ts";
 import type { PluginLog } from "./plugin-stores.ts";
@@ -41,6 +42,7 @@ export type PluginEntry = { readonly atMs: number; readonly sessionId: string } 
   | { readonly type: "engine"; readonly record: SessionRecord }
   | ForkEntry
   | { readonly type: "pins-kept"; readonly batches: readonly string[] }
+  | ThoughtsEntry
   | CompactionEntry
   /** What the user had marked when the agent summed up. */
   | { readonly type: "pins"; readonly marked: readonly CarriedPin[] }
@@ -65,6 +67,13 @@ interface ToolOutputEntry {
   readonly handle?: string;
   readonly shownChars: number;
   readonly totalChars: number;
+}
+
+/** What the thoughts of the model are bound to, as far as it is new, and how many were left out of a request. */
+interface ThoughtsEntry {
+  readonly type: "thoughts";
+  readonly bindings: StoredBindings;
+  readonly leftOut: number;
 }
 
 /** A compaction that gave the agent a summary of ours. */
@@ -168,6 +177,10 @@ const READERS: Readonly<Record<string, (value: UnknownObject) => KnownEntry | un
     tokensBefore: figure(value.tokensBefore),
     tokensAfter: figure(value.tokensAfter),
   }),
+  thoughts: ({ bindings, leftOut }) =>
+    isObject(bindings) && Array.isArray(bindings.bound)
+      ? { type: "thoughts", bindings: bindings as unknown as StoredBindings, leftOut: figure(leftOut) }
+      : undefined,
   pins: ({ marked }) => ({ type: "pins", marked: readPins(marked) }),
   "compaction-undone": ({ handle }) => ({ type: "compaction-undone", handle: text(handle) }),
   "pins-kept": ({ batches }) => ({

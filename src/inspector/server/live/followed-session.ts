@@ -258,6 +258,10 @@ function liveEntry(entry: PluginEntry, redact: (text: string) => string): LiveEn
       );
     case "pins":
       return note(`${entry.marked.length} pins go through a compaction`);
+    case "thoughts":
+      return entry.leftOut === 0
+        ? undefined
+        : note(`${entry.leftOut} thoughts are left out: what stood before them was edited`);
     case "compaction-undone":
       return note("a compaction was taken back");
     case "hook-failed":

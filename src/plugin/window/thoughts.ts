@@ -1,0 +1,115 @@
+import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
+import { modelFacts } from "../../models/model-facts.ts";
+import {
+  bindThoughts,
+  hideStaleThoughts,
+  NO_BINDINGS,
+  readThoughts,
+  refuseThoughts,
+  restoreBindings,
+  sendThoughts,
+  type ThoughtBindings,
+} from "../../session/thoughts.ts";
+import { createLruMap } from "../../text/json.ts";
+import type { Edit } from "../../transcript/edit.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import type { Feature, PluginContext } from "../context/context.ts";
+import type { HostFormat } from "../host/agent-host.ts";
+import { type PluginEntry, pluginJournal } from "../stores/journal.ts";
+import { createDecoder } from "./prune.ts";
+
+/**
+ * Leaves out the thoughts that the model's provider would refuse, since what stands before them is not what stood there when
+ * they were made. It is asked after every feature that edits a request, so it sees what is really sent.
+ */
+export function createThoughtKeeper({ context, inherited }: ThoughtKeeperSetup): Feature {
+  const { host } = context;
+  const sessions = createLruMap<string, Promise<OpenSession>>(MAX_OPEN);
+
+  function sessionOf(sessionId: string): Promise<OpenSession> {
+    const known = sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const opened = open(sessionId);
+    sessions.set(sessionId, opened);
+    opened.catch(() => sessions.delete(sessionId));
+    return opened;
+  }
+
+  /** A session as the journal has it. */
+  async function open(sessionId: string): Promise<OpenSession> {
+    const { entries } = pluginJournal(await context.journal(await context.tree.rootOf(sessionId)).read());
+    const own = entries.filter((entry) => entry.sessionId === sessionId);
+    const stored = own.flatMap((entry) => (entry.type === "thoughts" ? [entry.bindings] : []));
+    const bindings = stored.reduce<ThoughtBindings>(restoreBindings, NO_BINDINGS);
+    const isOurs = stored.length > 0 || (await inherited(sessionId)) === "unchanged" || isUnedited(own);
+    return {
+      decode: createDecoder(host.format),
+      bindings,
+      written: bindings.lines,
+      next: isOurs ? "bind" : "leave-out",
+    };
+  }
+
+  /** Binds new thoughts, and gives the edits that leave out those that no longer hold. */
+  function bind(session: OpenSession, transcript: Transcript): readonly Edit[] {
+    const known = readThoughts(transcript, session.bindings);
+    const bindings =
+      session.next === "bind"
+        ? bindThoughts(session.bindings, { reading: known, source: transcript })
+        : refuseThoughts(session.bindings, known);
+    const reading = readThoughts(transcript, bindings);
+    session.bindings = sendThoughts(bindings, { reading, source: transcript });
+    session.next = "bind";
+    return hideStaleThoughts(transcript, reading.stale);
+  }
+
+  return {
+    name: "thoughts",
+    async beforeRequest({ sessionId, messages, model }) {
+      const session = await sessionOf(sessionId);
+      const isRule = modelFacts(model).afterEdit === "refused" || session.bindings.refused;
+      if (!isRule && session.next !== "refused") return undefined;
+      if (session.next === "refused") session.bindings = { ...session.bindings, refused: true };
+      const edits = bind(session, session.decode(messages));
+      const { lines, ...others } = session.bindings;
+      const bound = [...lines].filter(([id, line]) => session.written.get(id) !== line);
+      session.written = lines;
+      context.record(sessionId, { type: "thoughts", bindings: { bound, ...others }, leftOut: edits.length });
+      return edits.length === 0 ? undefined : host.format.apply(messages, edits, { at: context.now() });
+    },
+    async onSignal(signal) {
+      if (signal.type === "deleted") sessions.delete(signal.sessionId);
+      if (signal.type !== "failed") return;
+      if (classifyProviderError(signal.error.message).recovery !== "leave-out-thoughts") return;
+      (await sessionOf(signal.sessionId)).next = "refused";
+      context.notify.log("warn", `a thought was refused, so none is sent again: ${signal.error.message}`);
+      context.notify.toast(
+        "The provider refused a thought of the model. Send again: it is left out now.",
+        "warning",
+      );
+    },
+  };
+}
+
+interface ThoughtKeeperSetup {
+  readonly context: PluginContext;
+  /** How a session begins with the messages of another one; `changed`: not as they were sent there. */
+  readonly inherited: (sessionId: string) => Promise<"unchanged" | "changed" | "nothing">;
+}
+
+interface OpenSession {
+  readonly decode: HostFormat["decode"];
+  bindings: ThoughtBindings;
+  /** What the journal has of them. */
+  written: ThoughtBindings["lines"];
+  /** What becomes of thoughts that are not known yet; after a refusal none is sent again. */
+  next: "bind" | "leave-out" | "refused";
+}
+
+/** True for a session that we were in before, and in which nothing was edited: an earlier version noted no thoughts. */
+function isUnedited(entries: readonly PluginEntry[]): boolean {
+  return entries.length > 0 && !entries.some(({ type }) => type === "engine" || type === "compaction");
+}
+
+/** Each holds a whole conversation. */
+const MAX_OPEN = 32;
