@@ -76,16 +76,19 @@ describe("random histories of which the first call of a step is signed", () => {
   it("keep, after any edits, a signed call in front of every step that had one", () => {
     const property = fc.property(randomCheck(), ({ history, stages, seed }) => {
       const wire = lowerToAiSdk(history);
-      const chosen = stages.map((number) => RANDOM_STAGES[number % RANDOM_STAGES.length]?.stage(seed));
+      // Parts are hidden in every history, whatever else is done to it.
+      const chosen = [...stages.map((number) => RANDOM_STAGES[number % RANDOM_STAGES.length]), HIDE_PARTS];
       const { edits } = runStages(
         aiSdk.decode(wire),
-        chosen.filter((stage) => stage !== undefined),
+        chosen.flatMap((random) => random?.stage(seed) ?? []),
       );
       expect(unsignedSteps(aiSdk.apply(wire, edits, { at: 0 }), wire)).toEqual([]);
     });
     fc.assert(property, { numRuns: runs(5_000, 300) });
   });
 });
+
+const HIDE_PARTS = RANDOM_STAGES.find(({ name }) => name === "hide parts");
 
 /** The first calls of the steps that were signed in the messages before, and are not in those after. */
 function unsignedSteps(after: AiSdkWire, before: AiSdkWire): readonly unknown[] {
