@@ -76,6 +76,9 @@ describe("random histories of which the first call of a step is signed", () => {
   it("keep, after any edits, a signed call in front of every step that had one", () => {
     const property = fc.property(randomCheck(), ({ history, stages, seed }) => {
       const wire = lowerToAiSdk(history);
+      const ids = wire.flatMap(callsOf).map(({ toolCallId }) => toolCallId);
+      // A call is found by its id.
+      fc.pre(new Set(ids).size === ids.length);
       // Parts are hidden in every history, whatever else is done to it.
       const chosen = [...stages.map((number) => RANDOM_STAGES[number % RANDOM_STAGES.length]), HIDE_PARTS];
       const { edits } = runStages(
