@@ -8,7 +8,7 @@ export const NEEDS_A_PROGRAM: readonly string[] = [
   "test/soak/*.test.ts",
   "test/{cli-opencode,cli-opencode2,cli-completion}.test.ts",
   "test/rig/opencode/start-opencode.test.ts",
-  "test/ai-sdk/tool-loop.test.ts",
+  "test/ai-sdk/{tool-loop,gemini-signatures-before}.test.ts",
   "test/agents/*.test.ts",
   "test/agent/long-session.test.ts",
 ];

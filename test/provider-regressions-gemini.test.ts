@@ -150,6 +150,10 @@ const regressions: readonly Regression[] = [
       contents: [user(text("a")), model(call("bash")), user(response("bash"))],
     },
     stages: [hidePart(1, 0)],
+    expectSent(sent) {
+      expect(sent).toContain("s1");
+      expect(sent).not.toContain("skip_thought_signature_validator");
+    },
   },
   {
     name: "pi#1829: a history of another model comes to Gemini 3 without signatures",

@@ -154,8 +154,10 @@ function storeValue(value: unknown, base: string): StoredValue {
   return { base: hashText(base), delta: encodeDelta(JSON.stringify(value), base) };
 }
 
+/** Without what was not known of a call when older states were stored. */
 function partText(message: Message | undefined, partIndex: number): string {
-  return JSON.stringify(message?.parts[partIndex]) ?? "";
+  const part = message?.parts[partIndex];
+  return JSON.stringify(part?.type === "tool" ? { ...part, signed: undefined } : part) ?? "";
 }
 
 /** Hidden messages that follow each other in the source as they do here; undefined when naming each is shorter. */

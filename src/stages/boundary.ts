@@ -295,7 +295,13 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
     const sizes = message.parts.map((part) => renderMessage({ ...message, parts: [part] }).length);
     let shownParts = sizes.filter((chars) => chars > 0).length;
     const labelChars = renderMessage({ ...message, parts: [{ type: "text", text: "." }] }).length - 1;
-    for (const [partIndex, chars] of sizes.entries()) {
+    // A call that is signed for others can only go behind them.
+    const isSigned = (index: number): boolean => {
+      const part = message.parts[index];
+      return part?.type === "tool" && part.signed === true;
+    };
+    const inOrder = [...sizes.entries()].toSorted(([one], [other]) => +isSigned(one) - +isSigned(other));
+    for (const [partIndex, chars] of inOrder) {
       if (excessChars <= 0) return edits;
       if (chars === 0) continue;
       // The label of the message goes with its last part, a line break with each of the others.

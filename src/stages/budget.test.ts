@@ -7,7 +7,7 @@ import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { leastChars, renderMessage } from "../transcript/content.ts";
 import { applyEdits, runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { Part } from "../transcript/part.ts";
+import type { Part, ToolPart } from "../transcript/part.ts";
 import { charBudget, fitsBudget, shrinkToChars } from "./boundary.ts";
 
 const budget = (messages: Transcript, maxChars: number) =>
@@ -300,6 +300,14 @@ describe("parts that are dropped", () => {
     // The label goes with the last part.
     expect(dropped(3 * line + label)).toEqual(["a/0", "a/1", "a/2"]);
     expect(dropped(3 * line + label - 1)).toEqual(["a/0", "a/1", "a/2", "b/0"]);
+  });
+
+  it("are of a step the call last that is signed for the others, so that the limit holds", () => {
+    const [first, ...others] = calls(3, "a").parts as readonly ToolPart[];
+    const step = { ...calls(3, "a"), parts: [{ ...first, signed: true as const }, ...others] } as Message;
+    const edits = shrinkToChars([step], 2 * line + label);
+    expect(edits.map((edit) => edit.omitted?.handle)).toEqual(["a/1"]);
+    expect(chars(applyEdits([step], shrinkToChars([step], 10), { at: 0 }))).toBe(0);
   });
 
   it("are not those that take no room", () => {

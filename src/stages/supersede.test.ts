@@ -284,6 +284,14 @@ describe("supersede: inputs of failed edits", () => {
     });
   });
 
+  it("stay where the call is signed: a signature holds for the input that it came with", () => {
+    const signed = session(failed("edit", input)).map((message) => ({
+      ...message,
+      parts: message.parts.map((part) => (part.type === "tool" ? { ...part, signed: true as const } : part)),
+    }));
+    expect(inputOf(signed)).toBe(input);
+  });
+
   it("say what was left out", () => {
     const [edit] = supersede()(session(failed("edit", input)));
     const changed = edit?.type === "replace-part" ? (edit.part as ToolPart) : undefined;

@@ -96,7 +96,8 @@ function withoutInput(
   { path, type }: Exclude<FileAccess, { type: "read" }>,
   newer: NewerIndex,
 ): ToolPart | undefined {
-  if (part.inputCut !== undefined) return undefined;
+  // A signature holds for the input that it came with.
+  if (part.inputCut !== undefined || part.signed) return undefined;
   const what = `failed ${type}${path === undefined ? "" : ` of ${shortPath(path)}`}`;
   const next = newer.nextChange(path);
   const input = mapStrings(part.input, (text) => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { applyEdits, type Edit, runStages } from "./edit.ts";
-import { project } from "./message.ts";
+import { project, type Transcript } from "./message.ts";
+import type { ToolPart } from "./part.ts";
 
 const why = { stage: "test", reason: "test" } as const;
 const at = 7;
@@ -111,6 +112,47 @@ describe("applyEdits", () => {
     const once = deepFreeze(applyEdits(before, [clear(1)], { at: 1 }));
     expect(applyEdits(once, [clear(1)], { at: 2 })[1]).toBe(once[1]);
     expect(applyEdits(before, [clear(0)], { at: 2 })[1]).toBe(before[1]);
+  });
+
+  describe("on a call that is signed for the others of its step", () => {
+    const signedFirst = deepFreeze(
+      before.map((message) => ({
+        ...message,
+        parts: message.parts.map((part, index) =>
+          part.type === "tool" && index === 1 ? { ...part, signed: true as const } : part,
+        ),
+      })),
+    );
+    const hide = (partIndex: number): Edit => ({
+      type: "hide-part",
+      what: "part",
+      messageId: "m2",
+      partIndex,
+      ...why,
+    });
+
+    it.each([
+      { name: "hides its output alone", edits: [hide(1)], after: "u:10 a:5(bash~33,read:20) u:3" },
+      { name: "hides another one", edits: [hide(2)], after: "u:10 a:5(bash:90) u:3" },
+      { name: "hides it behind the others", edits: [hide(2), hide(1)], after: "u:10 a:5 u:3" },
+      {
+        name: "hides it with its message",
+        edits: [{ type: "hide-message", messageId: "m2", ...why } as const],
+        after: "u:10 u:3",
+      },
+    ])("$name", ({ edits, after }) => {
+      expect(notate(project(applyEdits(signedFirst, edits, { at })))).toBe(after);
+      // In one go or one after another: what is stored in batches means the same.
+      const inTurn = edits.reduce<Transcript>((now, edit) => applyEdits(now, [edit], { at }), signedFirst);
+      expect(inTurn).toEqual(applyEdits(signedFirst, edits, { at }));
+    });
+
+    it("knows that it is signed also after a replacement that was stored when nobody knew", () => {
+      const part = before[1]?.parts[1] as ToolPart;
+      const replace: Edit = { type: "replace-part", messageId: "m2", partIndex: 1, part, ...why };
+      const after = applyEdits(signedFirst, [replace, hide(1)], { at });
+      expect(notate(project(after))).toBe("u:10 a:5(bash~33,read:20) u:3");
+    });
   });
 
   it("stamps a new message with the time, unless it has one, and takes an id once", () => {

@@ -17,7 +17,10 @@ export interface HideMessage extends EditBase {
   readonly messageId: MessageId;
 }
 
-/** Hides a whole part, or only the output of a tool part: its call then stays, with a placeholder; or a thought that no wire may keep. */
+/**
+ * Hides a whole part, or only the output of a tool part: its call then stays, with a placeholder; or a thought that no wire may
+ * keep. Of a signed call only the output goes while others of its step stay: the provider refuses them without it.
+ */
 export interface HidePart extends EditBase {
   readonly type: "hide-part";
   readonly messageId: MessageId;
@@ -146,10 +149,10 @@ export function applyEdits(
         draft.change(edit.messageId, (message) => withMetadata(message, { agentVisible: false }));
         break;
       case "hide-part":
-        draft.changePart(edit, (part) => hide(part, edit, at));
+        draft.changePart(edit, (part, message) => hide(part, { edit, message, at }));
         break;
       case "replace-part":
-        draft.changePart(edit, () => edit.part);
+        draft.changePart(edit, (part) => replace(part, edit.part));
         break;
       case "insert-message":
         draft.insert({ createdAt: at, ...edit.message }, edit.after);
@@ -174,11 +177,30 @@ const checkOptions = optionsCheck({
   at: required(rule("milliseconds since 1970", Number.isFinite)),
 } satisfies Shape<ApplyOptions>);
 
-function hide(part: Part, edit: HidePart, at: number): Part {
-  if (edit.what === "part") return { ...part, agentVisible: false };
+function hide(part: Part, { edit, message, at }: Hiding): Part {
+  if (edit.what === "part" && !isNeededBySiblings(part, message)) return { ...part, agentVisible: false };
   if (edit.what === "thought")
     return part.type === "reasoning" ? { ...part, agentVisible: false, stale: true } : part;
   return part.type === "tool" && part.clearedAt === undefined ? { ...part, clearedAt: at } : part;
+}
+
+interface Hiding {
+  readonly edit: HidePart;
+  /** The message that the part is in, after the edits before this one. */
+  readonly message: Message;
+  readonly at: number;
+}
+
+/** True for a call that is signed for others of its step which the model still sees. */
+function isNeededBySiblings(part: Part, { parts }: Message): boolean {
+  if (part.type !== "tool" || !part.signed) return false;
+  return parts.some((other) => other.type === "tool" && !other.signed && other.agentVisible !== false);
+}
+
+/** The new part; a call stays signed, also where the edit was stored before calls were known to be. */
+function replace(part: Part, by: Part): Part {
+  const isSigned = part.type === "tool" && by.type === "tool" && part.signed === true;
+  return isSigned && by.signed === undefined ? { ...by, signed: true } : by;
 }
 
 function createDraft(transcript: Transcript) {
@@ -201,12 +223,15 @@ function createDraft(transcript: Transcript) {
       if (index !== undefined) messages[index] = change(messages[index] as Message);
     },
 
-    changePart({ messageId, partIndex }: HidePart | ReplacePart, change: (part: Part) => Part): void {
+    changePart(
+      { messageId, partIndex }: HidePart | ReplacePart,
+      change: (part: Part, message: Message) => Part,
+    ): void {
       const index = indexById.get(messageId);
       const message = index === undefined ? undefined : messages[index];
       const part = message?.parts[partIndex];
       if (index === undefined || message === undefined || part === undefined) return;
-      const changed = change(part);
+      const changed = change(part, message);
       if (changed === part) return;
       if (ownParts.has(index)) {
         (message.parts as Part[])[partIndex] = changed;

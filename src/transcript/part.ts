@@ -50,6 +50,8 @@ export interface ToolPart extends PartBase {
   readonly tool: string;
   readonly input: unknown;
   readonly outcome: ToolOutcome;
+  /** Set where the provider signed this call for all calls of its step, and refuses the others without it. */
+  readonly signed?: true;
   /** When the output was cleared from the model's view; the output itself is kept. */
   readonly clearedAt?: number;
   /** Set when a result was found for which there is no call (or a second result for one). */

@@ -1,3 +1,4 @@
+import { NO_SIGNATURES } from "../../src/formats/blocks/thought-signature.ts";
 import {
   faultAt,
   someString,
@@ -6,7 +7,7 @@ import {
   type WirePlace,
 } from "../../src/formats/faults/find-common-faults.ts";
 import { readAnthropicWire, signatureOf } from "../../src/formats/wires/anthropic/find-faults.ts";
-import { NO_SIGNATURES, readGeminiWire } from "../../src/formats/wires/gemini/find-faults.ts";
+import { readGeminiWire } from "../../src/formats/wires/gemini/find-faults.ts";
 import { readOpenAIChatWire } from "../../src/formats/wires/openai-chat/find-faults.ts";
 import {
   readOpenAIResponsesWire,

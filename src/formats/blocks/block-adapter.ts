@@ -87,6 +87,8 @@ export interface CallBlock<Value> extends BlockBase<Value> {
   readonly callId?: CallId | undefined;
   readonly tool: string;
   readonly input: unknown;
+  /** Set where the provider signed this call for all calls of its step. */
+  readonly isSigned?: boolean;
 }
 
 export interface ResultBlock<Value> extends BlockBase<Value> {

@@ -180,8 +180,9 @@ interface CallQueue<Value> {
 /** The tool name of a result without a call. */
 export const UNKNOWN_TOOL = "unknown";
 
-function pendingPart({ tool, input }: CallBlock<unknown>, callId: CallId): ToolPart {
-  return { type: "tool", callId, tool, input, outcome: { status: "pending" } };
+function pendingPart({ tool, input, isSigned }: CallBlock<unknown>, callId: CallId): ToolPart {
+  const part: ToolPart = { type: "tool", callId, tool, input, outcome: { status: "pending" } };
+  return isSigned ? { ...part, signed: true } : part;
 }
 
 /** `nameCall` is given where the call may be stored at the provider. */

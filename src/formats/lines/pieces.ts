@@ -26,9 +26,15 @@ export function asSynthetic(piece: LinePiece): LinePiece {
 }
 
 /** A call, whose result is in another place. */
-export function callPiece(callId: CallId, tool: unknown, input: unknown): CallPiece {
+export function callPiece(
+  callId: CallId,
+  tool: unknown,
+  input: unknown,
+  more: Pick<ToolPart, "signed"> = {},
+): CallPiece {
   const outcome = { status: "pending" } as const;
-  return { half: "call", part: { type: "tool", callId, tool: asString(tool) ?? "unknown", input, outcome } };
+  const name = asString(tool) ?? "unknown";
+  return { half: "call", part: { type: "tool", callId, tool: name, input, outcome, ...more } };
 }
 
 /** The tool part of a result without its call. */

@@ -55,6 +55,23 @@ describe("keepLines", () => {
     expect(keepLines({ keepChars: 100 })(steps(20))).not.toEqual([]);
   });
 
+  it("names hidden calls on the one that is signed for the others of its step, and leaves no other of it", () => {
+    const parallel = steps(30).map((message): Message => {
+      const [call] = message.parts as readonly [ToolPart];
+      const sibling = { ...call, callId: `${call.callId}-2`, input: { command: "ls" } };
+      return {
+        ...message,
+        parts: [{ ...call, signed: true }, sibling, { ...sibling, callId: `${call.callId}-3` }],
+      };
+    });
+    const left = project(kept([user("u1", "go"), ...parallel], { protectResults: 3 }));
+    const stubs = left.filter((message) => JSON.stringify(message).includes("left out here"));
+    expect(stubs.length).toBeGreaterThan(0);
+    for (const { parts } of stubs) expect(parts).toMatchObject([{ type: "tool", signed: true }]);
+    for (const { role, parts } of left)
+      if (role === "assistant") expect(parts[0]).toMatchObject({ type: "tool", signed: true });
+  });
+
   it("leaves the newest results and what users said as they are", () => {
     const request = user("u1", report("request", 200));
     const messages = [request, ...steps(8), user("u2", "go on")];

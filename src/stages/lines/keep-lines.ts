@@ -271,7 +271,7 @@ function isStub({ parts }: Message): boolean {
  * edits also when only the later ones of them are made; if they all have long inputs, the shortest.
  */
 function stubOf(run: Transcript, span: Transcript): Stub | undefined {
-  const calls = toolResults(run).filter(({ part }) => !hasMedia(part));
+  const calls = toolResults(run).filter((each) => !hasMedia(each.part) && isFirstSigned(each));
   const call =
     calls.findLast((each) => inputChars(each) <= MAX_STUB_INPUT_CHARS) ??
     calls.toSorted((one, other) => inputChars(one) - inputChars(other))[0];
@@ -314,6 +314,11 @@ interface Stub {
 
 function inputChars({ part }: ToolCall): number {
   return part.tool.length + safeJson(part.input ?? null).length;
+}
+
+/** False for a call beside the one that is signed for both: it cannot stay alone. */
+function isFirstSigned({ message, part }: ToolCall): boolean {
+  return part.signed === true || !message.parts.some((other) => other.type === "tool" && other.signed);
 }
 
 /** Some messages that are hidden, with those beside them that were hidden before; the first is looked for from a place on. */

@@ -54,6 +54,19 @@ function texts(transcript: Transcript): readonly string[] {
 }
 
 describe("reading", () => {
+  it("knows a call that Gemini signed for all calls of its step", () => {
+    const call = { type: "toolCall", id: "c1", name: "bash", arguments: {} };
+    const content = [
+      { ...call, thoughtSignature: "s1" },
+      { ...call, id: "c2" },
+    ];
+    const [, answer] = pi.decode([
+      said("m1", null, { role: "user", content: "Look." }),
+      said("m2", "m1", { role: "assistant", content }),
+    ]);
+    expect(answer?.parts.map((part) => part.type === "tool" && part.signed)).toEqual([true, undefined]);
+  });
+
   it.each([
     {
       name: "session",

@@ -15,6 +15,7 @@ import {
   readUsage,
   type UsageNames,
 } from "../../blocks/message-content.ts";
+import { isSigned } from "../../blocks/thought-signature.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
   type LinePiece,
@@ -271,7 +272,10 @@ function readBlock(block: UnknownObject): LinePiece {
   if (type === "text" && typeof text === "string") return wholePiece({ type, text });
   if (type === "thinking" && typeof thinking === "string")
     return wholePiece({ type: "reasoning", text: thinking });
-  if (type === "toolCall" && typeof id === "string") return callPiece(id, block.name, block.arguments);
+  if (type === "toolCall" && typeof id === "string") {
+    const signed = isSigned(block) ? ({ signed: true } as const) : {};
+    return callPiece(id, block.name, block.arguments, signed);
+  }
   return type === "image" ? wholePiece(readImage(block)) : opaquePiece(type);
 }
 

@@ -26,6 +26,7 @@ import {
   writeResultContent,
   writeText,
 } from "../../blocks/message-content.ts";
+import { hasThoughtSignature, withStandIn } from "../../blocks/thought-signature.ts";
 
 /** A message as applications of the AI SDK hold it (`ModelMessage`) or as a model receives it. */
 export interface AiSdkMessage {
@@ -218,6 +219,7 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
         callId: value.toolCallId,
         tool: asString(value.toolName) ?? "unknown",
         input: value.input,
+        isSigned: isSignedCall(value),
       };
     case "tool-result":
       // The result of a tool that the provider ran is in the answer, and only the provider can read it.
@@ -306,12 +308,20 @@ export function writePart(
   return writeText(part, isWordsOnly ? { role: source.role } : source, "text");
 }
 
-/** The value of a changed or new call. */
+/** The value of a changed or new call. Its signature is valid only for the input that it came with. */
 export function writeCall(
   { callId, tool, input }: ToolPart,
-  { value }: Source<UnknownObject>,
+  { value, before }: Source<UnknownObject>,
 ): UnknownObject {
-  return { type: "tool-call", ...value, toolCallId: callId, toolName: tool, input: input ?? {} };
+  const call = { type: "tool-call", ...value, toolCallId: callId, toolName: tool, input: input ?? {} };
+  const isSameInput = before?.type === "tool" && safeJson(before.input) === safeJson(input);
+  if (value === undefined || isSameInput || !isSignedCall(value)) return call;
+  return { ...call, providerOptions: withStandIn(value.providerOptions) };
+}
+
+/** True for a call that its provider signed for all calls of the step. */
+export function isSignedCall({ type, providerOptions }: UnknownObject): boolean {
+  return type === "tool-call" && hasThoughtSignature(providerOptions);
 }
 
 /** The value of a changed or new result; media that the edit kept are unchanged. */

@@ -6,6 +6,7 @@ import { omitForChild } from "../../../fork/context/options.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import { estimateMessageTokens } from "../../../transcript/estimate-message.ts";
 import type { Message } from "../../../transcript/message.ts";
+import type { ToolPart } from "../../../transcript/part.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import type { AiSdkMessage, AiSdkWire } from "./ai-sdk-message.ts";
 
@@ -24,6 +25,10 @@ const result = (toolCallId: string, output: unknown = { type: "text", value: `ou
   toolCallId,
   toolName: "bash",
   output,
+});
+const signed = (part: object, thoughtSignature: string) => ({
+  ...part,
+  providerOptions: { google: { thoughtSignature } },
 });
 const stored = (itemId: string) => ({ providerOptions: { openai: { itemId, phase: "final" } } });
 const compacted = { providerOptions: { anthropic: { type: "compaction" } } };
@@ -84,6 +89,13 @@ const SAMPLES: Readonly<Record<string, AiSdkWire>> = {
       text("so"),
     ),
     user(text("on")),
+  ],
+  "steps of which only the first call is signed": [
+    user(text("go")),
+    assistant({ type: "reasoning", text: "Both." }, signed(call("a"), "s1"), call("b"), call("c")),
+    results(result("a"), result("b"), result("c")),
+    assistant(text("more"), signed(call("d"), "s2"), call("e")),
+    results(result("d"), result("e")),
   ],
   approvals: [
     user(text("go")),
@@ -309,6 +321,47 @@ describe("the AI SDK format", () => {
     const edited = aiSdk.apply(wire, [hide(1), hide(4)], { at: 0 });
     expect(edited[1]).toEqual(assistant(call("a")));
     expect(edited.slice(2)).toEqual(wire.slice(2));
+  });
+
+  describe("where Gemini signed the first call of a step for all of them", () => {
+    const wire = SAMPLES["steps of which only the first call is signed"] ?? [];
+    const [, step = { id: "" }] = aiSdk.decode(wire);
+    const apply = (...edits: readonly Edit[]) => aiSdk.apply(deepFreeze(wire), edits, { at: 0 });
+    const hide = (partIndex: number): Edit => ({
+      type: "hide-part",
+      what: "part",
+      messageId: step.id,
+      partIndex,
+      ...WHY,
+    });
+
+    it("keeps that call while another one stays, with its signature and without its output", () => {
+      const [, after, answers] = apply(hide(1), hide(3));
+      expect(after?.content).toMatchObject([{ type: "reasoning" }, signed(call("a"), "s1"), call("b")]);
+      expect(JSON.stringify(answers)).not.toContain("out of a");
+      expect(aiSdk.faults(apply(hide(1)))).toEqual([]);
+    });
+
+    it("finds a step of the running turn that lost its signature, and no other", () => {
+      const unsigned = wire.map((message, index) =>
+        index === 1 ? assistant(call("a"), call("b"), call("c")) : message,
+      );
+      expect(aiSdk.faults(unsigned)).toMatchObject([{ rule: "gemini-43", messageId: "messages[1]" }]);
+      expect(aiSdk.faults([...unsigned, assistant(text("done")), user(text("next"))])).toEqual([]);
+      const never = unsigned.map((message, index) =>
+        index === 3 ? assistant(call("d"), call("e")) : message,
+      );
+      expect(aiSdk.faults(never)).toEqual([]);
+    });
+
+    it("says that a signature is missing where the call is another one now", () => {
+      const part = { ...(aiSdk.decode(wire)[1]?.parts[1] as ToolPart), input: { command: "pwd" } };
+      const [, after] = apply({ type: "replace-part", messageId: step.id, partIndex: 1, part, ...WHY });
+      expect(JSON.stringify(after)).not.toContain("s1");
+      expect(
+        aiSdk.faults(apply({ type: "replace-part", messageId: step.id, partIndex: 1, part, ...WHY })),
+      ).toEqual([]);
+    });
   });
 
   it("names the call that is to be approved as the call is named", () => {

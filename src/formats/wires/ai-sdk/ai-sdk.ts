@@ -9,6 +9,7 @@ import {
   detachPart,
   dropHiddenReasoning,
   type EncodedAiSdkMessage,
+  isSignedCall,
   joinAnswerTexts,
   readAiSdkMessage,
   writeAiSdkMessage,
@@ -93,6 +94,7 @@ function findAiSdkFaults(wire: AiSdkWire): readonly Fault[] {
     ...repeatedIds(messages),
     ...shapeFaults(messages),
     ...orderFaults(messages),
+    ...signatureFaults(messages),
   ];
 }
 
@@ -149,6 +151,25 @@ function* orderFaults(wire: AiSdkWire): Generator<Fault> {
     }
   }
   yield* missing();
+}
+
+/** gemini-43: where the provider signs calls, the first call of each step since the newest question keeps its signature. */
+function signatureFaults(wire: AiSdkWire): readonly Fault[] {
+  const start = wire.findLastIndex(
+    (message) => asObject(message).role === "user" && contentOf(message).some(({ type }) => type === "text"),
+  );
+  const steps = wire.flatMap((message, index) => {
+    const calls = contentOf(message).filter(
+      ({ type, providerExecuted }) => type === "tool-call" && providerExecuted !== true,
+    );
+    return index > start && asObject(message).role === "assistant" && calls.length > 0
+      ? [{ index, calls }]
+      : [];
+  });
+  if (!steps.some(({ calls }) => calls.some(isSignedCall))) return [];
+  const unsigned = steps.filter(({ calls: [first] }) => first !== undefined && !isSignedCall(first));
+  const text = "the first call of this step lost its signature: keep it there";
+  return unsigned.map(({ index }) => ({ rule: "gemini-43", messageId: placeOf(index), text }));
 }
 
 const PART_TYPES: ReadonlyMap<string, ReadonlySet<string>> = new Map(

@@ -1,5 +1,6 @@
 import { asArray, asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
+import { NO_SIGNATURES } from "../../blocks/thought-signature.ts";
 import {
   faultAt,
   findCommonFaults,
@@ -84,7 +85,7 @@ function* signatureFaults(contents: readonly Content[], model: string): Generato
   const steps = [...contents.entries()].filter(([index, { calls }]) => index > start && calls.length > 0);
   const signatureOf = (part: UnknownObject | undefined) => asString(part?.thoughtSignature) || undefined;
   const isAnySigned = steps.some(([, { calls }]) => calls.some(signatureOf));
-  if (!isAnySigned && !/gemini-3/i.test(model)) return;
+  if (!isAnySigned && !isSigningModel(model)) return;
   for (const [index, { calls }] of steps) {
     const [first, ...siblings] = calls.map(signatureOf);
     if (first === undefined)
@@ -95,6 +96,11 @@ function* signatureFaults(contents: readonly Content[], model: string): Generato
     if (siblings.some(isCopied))
       yield faultOf("gemini-43", index, "a call beside the first is signed: sign the first only");
   }
+}
+
+/** True for a model that asks for its signatures back: all since Gemini 3. */
+export function isSigningModel(model: string): boolean {
+  return /gemini-(?:[3-9]|\d\d)/i.test(model);
 }
 
 /** True for a part with which a user starts a turn. */
@@ -141,12 +147,6 @@ function resultsFirst(blocks: readonly WireBlock[]): readonly WireBlock[] {
 export function partsOf(content: unknown): readonly unknown[] {
   return asArray(asObject(content).parts);
 }
-
-/** What Google says to send where there is no signature. */
-export const NO_SIGNATURES: readonly string[] = [
-  "skip_thought_signature_validator",
-  "context_engineering_is_the_way_to_go",
-];
 
 interface PartContext {
   readonly messageId: string;

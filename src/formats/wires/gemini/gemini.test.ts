@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CONVERSATION, recordRequest } from "../../../../test/rig/ai-sdk-requests.ts";
 import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
 import type { Edit } from "../../../transcript/edit.ts";
-import type { ToolPart } from "../../../transcript/part.ts";
+import { CLEARED_PLACEHOLDER, type ToolPart } from "../../../transcript/part.ts";
 import { type GeminiContent, type GeminiRequest, type GeminiWire, gemini } from "./gemini.ts";
 
 const user = (...parts: unknown[]): GeminiContent => ({ role: "user", parts });
@@ -123,14 +123,13 @@ describe("the Gemini format", () => {
     ]);
   });
 
-  it("says that a signature is missing where the call that had it is hidden", () => {
+  it("keeps the signed call of a step while others of it stay, without its output", () => {
     const step = gemini.decode(parallel)[1];
     const hide: Edit = { type: "hide-part", what: "part", messageId: step?.id ?? "", partIndex: 1, ...WHY };
     const edited = gemini.apply(parallel, [hide], AT);
-    expect(edited[1]).toEqual(
-      model(text("both"), call("bash", signed("skip_thought_signature_validator")), call("read")),
-    );
-    expect(edited[2]).toEqual(user(response("read", "3"), response("bash", "2")));
+    expect(edited[1]).toEqual(parallel[1]);
+    const cleared = response("bash", CLEARED_PLACEHOLDER);
+    expect(edited[2]).toEqual(user(cleared, response("read", "3"), response("bash", "2")));
     expect(edited.slice(3)).toEqual(parallel.slice(3));
   });
 

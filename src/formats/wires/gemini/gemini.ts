@@ -11,7 +11,8 @@ import type { FilePart, ToolOutcome, ToolPart } from "../../../transcript/part.t
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import { createFileFilter, filePart, opaquePart, textFor } from "../../blocks/message-content.ts";
-import { findGeminiFaults, isUserText, NO_SIGNATURES, partsOf } from "./find-faults.ts";
+import { isSigned, NO_SIGNATURE, NO_SIGNATURES } from "../../blocks/thought-signature.ts";
+import { findGeminiFaults, isSigningModel, isUserText, partsOf } from "./find-faults.ts";
 
 /**
  * Requests of Google's Gemini API, or their bare lists of contents. A content is a list of parts; the responses to
@@ -152,6 +153,7 @@ function readCall(value: UnknownObject): CallBlock<UnknownObject> {
     callId: asString(id) || undefined,
     tool: asString(name) ?? "unknown",
     input: args ?? {},
+    isSigned: isSigned(value),
     value,
   };
 }
@@ -212,9 +214,6 @@ function readGeminiFile(part: unknown): FilePart {
   });
 }
 
-/** What Google documents to send on a call without a signature. */
-const NO_SIGNATURE = "skip_thought_signature_validator";
-
 /**
  * In the current turn the first call of each step is signed where the model signs at all, and only a signature of its
  * own may be on the calls beside it. The same reference when nothing changed.
@@ -235,18 +234,14 @@ function signFirstCalls(items: readonly GeminiContent[], wire: GeminiWire): read
 }
 
 function usesSignatures(wire: GeminiWire): boolean {
-  const isSigning = /gemini-3/i.test(asString(asObject(wire).model) ?? "");
   return (
-    isSigning || contentsOf(wire).some((item) => partsOf(item).some((part) => isCall(part) && isSigned(part)))
+    isSigningModel(asString(asObject(wire).model) ?? "") ||
+    contentsOf(wire).some((item) => partsOf(item).some((part) => isCall(part) && isSigned(part)))
   );
 }
 
 function isCall(part: unknown): boolean {
   return asObject(part).functionCall !== undefined;
-}
-
-function isSigned(part: unknown): boolean {
-  return Boolean(asString(asObject(part).thoughtSignature));
 }
 
 function signParts(parts: readonly unknown[]): readonly unknown[] | undefined {

@@ -27,6 +27,7 @@ import {
   opaquePart,
   readMetadata,
 } from "../../blocks/message-content.ts";
+import { hasThoughtSignature } from "../../blocks/thought-signature.ts";
 
 /** A transcript, and for each wire part the canonical part that it became (or half of which it is). */
 export interface Decoded {
@@ -292,6 +293,7 @@ function decodeTool(wire: UnknownObject): ToolPart {
     tool: toolName(wire) ?? "unknown",
     input: state.input ?? wire.input ?? wire.args,
     outcome,
+    signed: hasThoughtSignature(wire.metadata) ? (true as const) : undefined,
     // The host sends errors whole, whatever the mark says.
     clearedAt: outcome.status === "failed" ? undefined : decodeTimestamp(asObject(state.time).compacted),
     ...decodeNote(state.metadata),

@@ -66,6 +66,16 @@ describe("the laws of a format", () => {
   });
 });
 
+it("a call that Gemini signed for all calls of its step is known as such", () => {
+  const call = { type: "tool", tool: "bash", callID: "c", state: { status: "pending", input: {} } };
+  const parts = [
+    { ...call, metadata: { google: { thoughtSignature: "s1" } } },
+    { ...call, callID: "d" },
+  ];
+  const [answer] = opencode.decode([{ info: { id: "a", role: "assistant" }, parts }]);
+  expect(answer?.parts.map((part) => part.type === "tool" && part.signed)).toEqual([true, undefined]);
+});
+
 it("a call that an edit moves behind its separate result keeps its outcome", () => {
   const wire = [
     { info: { id: "a", role: "assistant" }, parts: [{ type: "tool", tool: "bash", callID: "c", input: {} }] },
