@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { anthropic } from "../../src/formats/wires/anthropic/anthropic.ts";
@@ -31,6 +31,8 @@ interface ForkingAgent {
   readonly widest: string;
   /** Arguments of the parent, and the rules that its child has then. */
   readonly rules: readonly (readonly [readonly string[], string])[];
+  /** A prompt that reads like an option, with which a child could do more, or would not start. */
+  readonly optionAsPrompt: string;
 }
 
 const FORK_ALLOWED = ["--allowedTools", "mcp__plugin_carryover_carryover__fork"];
@@ -41,7 +43,7 @@ const CLAUDE_CODE: ForkingAgent = {
   tool: (name, input) => ({ tool: `mcp__plugin_carryover_carryover__${name}`, input }),
   run: (command) => ({ tool: "Bash", input: { command, description: "Run" } }),
   async begin(world, prompt, args = ["--dangerously-skip-permissions"]) {
-    const ran = await claudeCode.run(world, ["-p", ...args, "--output-format", "json", prompt]);
+    const ran = await claudeCode.run(world, ["-p", ...args, "--output-format", "json", "--", prompt]);
     expect(ran.code, ran.stderr + ran.stdout).toBe(0);
     return JSON.parse(ran.stdout).session_id;
   },
@@ -51,6 +53,7 @@ const CLAUDE_CODE: ForkingAgent = {
     [["--permission-mode", "default", ...FORK_ALLOWED], "default"],
     [["--permission-mode", "acceptEdits", ...FORK_ALLOWED], "acceptEdits"],
   ],
+  optionAsPrompt: "--allowedTools=Bash",
 };
 
 const CODEX: ForkingAgent = {
@@ -59,7 +62,7 @@ const CODEX: ForkingAgent = {
   tool: (tool, input) => ({ tool, namespace: "mcp__carryover", input }),
   run: (cmd) => ({ tool: "exec_command", input: { cmd } }),
   async begin(world, prompt, args = []) {
-    const ran = await codex.run(world, [...args, "exec", "--skip-git-repo-check", "--json", prompt]);
+    const ran = await codex.run(world, [...args, "exec", "--skip-git-repo-check", "--json", "--", prompt]);
     expect(ran.code, ran.stderr + ran.stdout).toBe(0);
     return /"thread_id":"([^"]+)"/.exec(ran.stdout)?.[1] ?? "";
   },
@@ -72,6 +75,7 @@ const CODEX: ForkingAgent = {
     [["-s", "read-only"], "read-only"],
     [["-s", "workspace-write"], "workspace-write"],
   ],
+  optionAsPrompt: "--profile=no such profile",
 };
 
 let cli: string;
@@ -271,6 +275,19 @@ for (const agent of [CLAUDE_CODE, CODEX]) {
         expect(agent.rulesIn(child)).toBe(rules);
       },
     );
+
+    it("gives a child nothing by a prompt that reads like an option", async () => {
+      const [[args] = [[]]] = agent.rules;
+      server.script([
+        calls([tool("fork", { prompt: "Look." })]),
+        ofChild({ calls: [agent.run("touch of-child; node -e 1 > of-child")] }),
+        ofChild({ text: "Looked." }),
+        say("Well."),
+      ]);
+      await agent.begin(world, agent.optionAsPrompt, args);
+      expect(outputsOf(server.requests.at(-1)).at(-1)).toContain("Looked.");
+      expect(existsSync(join(world.project, "of-child"))).toBe(false);
+    });
   });
 }
 
