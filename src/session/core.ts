@@ -4,7 +4,7 @@ import { afterContextChange, COOL_DOWN_TURNS } from "../compaction/trigger/shoul
 import { modelFacts } from "../models/model-facts.ts";
 import type { AfterEdit } from "../models/model-row.ts";
 import { pendingMarker } from "../stages/boundary.ts";
-import type { CacheArithmetic } from "../stages/cache-plan.ts";
+import type { CacheArithmetic, LostThoughts } from "../stages/cache-plan.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
 import { deepEqual, omitUndefined } from "../text/json.ts";
 import { handleOf } from "../transcript/content.ts";
@@ -74,6 +74,8 @@ export interface SessionCore {
   enter(entry: LedgerEntry): void;
   /** Starts a new epoch because the window changed: what was counted before no longer holds. */
   changed(kind: string, reason: string): void;
+  /** The thoughts that an edit before them would cost; undefined where the provider keeps them. */
+  thoughtsAtStake(): LostThoughts | undefined;
   /** Remembers for new thoughts what stood before them when they were made. */
   bindThoughts(): void;
   /** Remembers that the window is being sent now. */
@@ -429,6 +431,18 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       readPendingMarker();
     },
 
+    thoughtsAtStake() {
+      if (afterEdit() === "kept") return undefined;
+      const { thoughts } = window();
+      const isSent = (message: Message): boolean =>
+        thoughts.before.has(message.id) && !thoughts.stale.has(message.id);
+      const { input, output } = modelFacts(memory.model ?? {}).prices ?? USUAL_PRICES;
+      return {
+        tokensOf: (message: Message) => (isSent(message) ? thoughtTokensOf(message) : 0),
+        multiplier: output / input,
+      };
+    },
+
     bindThoughts() {
       memory.thoughts = bindThoughts(memory.thoughts, boundWindow());
     },
@@ -457,3 +471,14 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   };
   return core;
 }
+
+/** Where a model's prices are not known: of output and input at most providers. */
+const USUAL_PRICES = { input: 1, output: 5 };
+
+/** What a message's thoughts took to think; their text is often not in it. */
+function thoughtTokensOf({ usage }: Message): number {
+  return usage?.reasoningTokens || USUAL_THOUGHT_TOKENS;
+}
+
+/** The mean of recorded requests. */
+const USUAL_THOUGHT_TOKENS = 350;

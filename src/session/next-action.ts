@@ -330,6 +330,7 @@ function planEditsFor(
     estimate: meter.options(),
     leadingTokens: Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN),
     idleMs,
+    thoughts: core.thoughtsAtStake(),
     neededTokens,
     onTooFew,
     mostProtectTokens: Math.floor(limitTokens * LOW_SHARE),

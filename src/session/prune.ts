@@ -1,5 +1,5 @@
 import { createPinGuard, type Pin } from "../compaction/summary/pins.ts";
-import { type CacheArithmetic, planEdits } from "../stages/cache-plan.ts";
+import { type CacheArithmetic, type LostThoughts, planEdits } from "../stages/cache-plan.ts";
 import type { CacheProfile } from "../stages/cache-profiles.ts";
 import {
   KEEP_LINES_PROTECT_RESULTS,
@@ -98,6 +98,7 @@ function chooseEdits(edits: readonly Edit[], request: MechanicalRequest): Chosen
     idleMs,
     leastTokens: minimumTokens(request.prune),
     tokensOf: (message) => estimateMessageTokens(message, estimate),
+    ...omitUndefined({ thoughts: request.thoughts }),
     ...(neededTokens !== undefined && { neededTokens }),
   });
   return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic, lackingTokens };
@@ -116,6 +117,8 @@ interface MechanicalRequest {
   readonly leadingTokens: number;
   /** Time since the last request. */
   readonly idleMs: number;
+  /** What is lost of the model's thoughts behind an edit. */
+  readonly thoughts: LostThoughts | undefined;
   /** What has to go so that no compaction is needed; unset: only what pays for itself. */
   readonly neededTokens: number | undefined;
   /** So much of the newest results stays whole where lines of the older ones are not enough. */

@@ -46,6 +46,17 @@ describe("planEdits", () => {
   // 10 + 1,000 + 10 + 500 were sent; clearing the first output takes 1,000 off every request and makes 510 be sent anew.
   const SESSION = "u:10 a(read:1000) u:10 a(read:500) u:10 a:10 u:10";
 
+  it("charges an edit with the thoughts behind it, and not with those before it or in its own message", () => {
+    const thoughts = { tokensOf: ({ role }: Message) => (role === "assistant" ? 40 : 0), multiplier: 5 };
+    const { arithmetic } = plan(SESSION, [clear("m2")], { expectedTurns: 10, thoughts });
+    // Two answers stand behind the second message.
+    expect(arithmetic.all.thoughtBaseTokens).toBe(2 * 40 * 5);
+    const free = plan(SESSION, [clear("m2")], { expectedTurns: 10 }).arithmetic.all;
+    expect(arithmetic.all.netBaseTokens).toBe(free.netBaseTokens - 2 * 40 * 5);
+    const dear = { ...thoughts, multiplier: 50 };
+    expect(plan(SESSION, [clear("m2")], { expectedTurns: 10, thoughts: dear }).apply).toEqual([]);
+  });
+
   it("shows the sum behind its choice", () => {
     const { apply, wait, arithmetic } = plan(SESSION, [clear("m2")], { expectedTurns: 10 });
     expect(ids(apply)).toEqual(["m2"]);

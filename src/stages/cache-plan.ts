@@ -3,6 +3,7 @@ import {
   limitFrom,
   listOf,
   numberFrom,
+  objectOf,
   readOptions,
   required,
   rule,
@@ -60,6 +61,16 @@ export interface PlanEditsRequest {
   readonly neededTokens?: number;
   /** Edits that save less are of no use; matters for `lackingTokens` alone. @default 0 */
   readonly leastTokens?: number;
+  /** Thoughts that are lost when something before them is edited; unset where none is. @default none */
+  readonly thoughts?: LostThoughts;
+}
+
+/** What thoughts cost that have to be thought again. */
+export interface LostThoughts {
+  /** Of a message; 0 where it has none, or they are lost already. */
+  readonly tokensOf: (message: Message) => number;
+  /** The price of output in multiples of the price of input. */
+  readonly multiplier: number;
 }
 
 /** Which edits to apply now and which to keep for later. */
@@ -98,7 +109,9 @@ export interface EditTally {
   readonly rewrittenTokens: number;
   readonly savedBaseTokens: number;
   readonly rewriteBaseTokens: number;
-  /** What is left of the saving once the rewriting is paid. */
+  /** What it costs to think again what is lost behind the first edit; unset where no thought is. */
+  readonly thoughtBaseTokens?: number;
+  /** What is left of the saving once the rewriting and the thoughts are paid. */
   readonly netBaseTokens: number;
   /** The number of requests from which on it pays. */
   readonly breakEvenTurns: number;
@@ -125,6 +138,7 @@ const SHAPE: Shape<PlanEditsRequest> = {
   idleMs: limitFrom(0),
   neededTokens: numberFrom(0),
   leastTokens: numberFrom(0),
+  thoughts: objectOf({ tokensOf: required(callback), multiplier: required(numberFrom(0)) }),
 };
 
 function pricesOf({ profile, expectedTurns, idleMs = 0 }: PlanEditsRequest, wire: CachedWire): CachePrices {
@@ -147,7 +161,7 @@ function tallyFromEachPlace(wire: CachedWire, prices: CachePrices): readonly Edi
   const tallies: EditTally[] = [];
   let cachedSavedTokens = 0;
   let freshSavedTokens = 0;
-  for (const { index, savedTokens, isCached, cachedTokensBehind } of wire.editedPlaces) {
+  for (const { index, savedTokens, isCached, cachedTokensBehind, thoughtTokensBehind } of wire.editedPlaces) {
     if (isCached && cache === "warm") cachedSavedTokens += savedTokens;
     else freshSavedTokens += savedTokens;
     const savedTokensPerTurn = cachedSavedTokens + freshSavedTokens;
@@ -156,14 +170,17 @@ function tallyFromEachPlace(wire: CachedWire, prices: CachePrices): readonly Edi
     const freshBaseTokens = freshSavedTokens * premium;
     const savedBaseTokens = savedTokensPerTurn * expectedTurns * readMultiplier + freshBaseTokens;
     const rewriteBaseTokens = rewrittenTokens * premium;
+    const thoughtBaseTokens = thoughtTokensBehind * wire.thoughtMultiplier;
+    const costBaseTokens = rewriteBaseTokens + thoughtBaseTokens;
     tallies.push({
       firstIndex: index,
       savedTokensPerTurn,
       rewrittenTokens,
       savedBaseTokens,
       rewriteBaseTokens,
-      netBaseTokens: savedBaseTokens - rewriteBaseTokens,
-      breakEvenTurns: turnsUntil(rewriteBaseTokens - freshBaseTokens, savedTokensPerTurn * readMultiplier),
+      ...(thoughtBaseTokens > 0 && { thoughtBaseTokens }),
+      netBaseTokens: savedBaseTokens - costBaseTokens,
+      breakEvenTurns: turnsUntil(costBaseTokens - freshBaseTokens, savedTokensPerTurn * readMultiplier),
     });
   }
   return tallies;
@@ -210,7 +227,7 @@ function bestOf([first, ...others]: readonly EditTally[]): EditTally | undefined
 
 /** The messages of the next request with their sizes, and where each edit changes them first. */
 function measureWire(request: PlanEditsRequest): CachedWire {
-  const { transcript, edits, tokensOf = quarterOfChars } = request;
+  const { transcript, edits, tokensOf = quarterOfChars, thoughts } = request;
   const window = filterCompacted(transcript);
   const indexes = new Map(window.map(({ id }, index) => [id, index]));
   const tokensBefore = runningTotals(window.map(tokensOf), request.leadingTokens ?? 0);
@@ -224,10 +241,16 @@ function measureWire(request: PlanEditsRequest): CachedWire {
   const reusableBefore = reusableTokens(request, { indexes, tokensBefore });
   const cachedTokens = cachedEnd === 0 ? 0 : (tokensBefore[cachedEnd] ?? 0);
 
+  const thoughtsBefore = runningTotals(
+    window.map((message) => thoughts?.tokensOf(message) ?? 0),
+    0,
+  );
   const editedPlaces = [...savedAt].map(([index, savedTokens]): EditedPlace => {
     const isCached = index < cachedEnd;
     const cachedTokensBehind = isCached ? cachedTokens - (reusableBefore[index] ?? 0) : 0;
-    return { index, savedTokens, isCached, cachedTokensBehind };
+    // What stands in the edited message itself was thought before it.
+    const thoughtTokensBehind = (thoughtsBefore.at(-1) ?? 0) - (thoughtsBefore[index + 1] ?? 0);
+    return { index, savedTokens, isCached, cachedTokensBehind, thoughtTokensBehind };
   });
   const sorted = editedPlaces.sort((left, right) => right.index - left.index);
   const totalTokens = tokensBefore.at(-1) ?? 0;
@@ -235,6 +258,7 @@ function measureWire(request: PlanEditsRequest): CachedWire {
     totalTokens,
     cachedTokens,
     editedPlaces: sorted,
+    thoughtMultiplier: thoughts?.multiplier ?? 0,
     behindTokens: totalTokens - cachedTokens + (sorted[0]?.cachedTokensBehind ?? 0),
     placeOfEdit: (index) => places[index] ?? NOWHERE,
   };
@@ -247,6 +271,7 @@ interface CachedWire {
   readonly cachedTokens: number;
   /** The places with an edit, last first. */
   readonly editedPlaces: readonly EditedPlace[];
+  readonly thoughtMultiplier: number;
   /** What is sent from the newest of these places on, the newest answer too. */
   readonly behindTokens: number;
   /** The index of the first message that an edit changes; Infinity when it changes none. */
@@ -259,6 +284,8 @@ interface EditedPlace {
   readonly isCached: boolean;
   /** Cached tokens that a change at this place makes useless. */
   readonly cachedTokensBehind: number;
+  /** Tokens of the thoughts behind it. */
+  readonly thoughtTokensBehind: number;
 }
 
 const NOWHERE = Number.POSITIVE_INFINITY;
