@@ -149,6 +149,8 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "stage-failed":
     "a function of the option `stages` threw, took too long or gave what are no edits of its messages; told once for each",
   "hook-failed": "a hook threw, hung or answered nonsense",
+  "thoughts-dropped":
+    "the provider says that it did not read some of the model's earlier thoughts: what stands before them is not what stood there when they were made, or another model made them; told again when it drops more",
   "not-persisted":
     "`persist` of the middleware failed or took too long, told once until it works again; or `onCompact` did",
   "request-not-edited":

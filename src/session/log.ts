@@ -185,6 +185,7 @@ export type WarningCode =
   | "stage-failed"
   | "not-persisted"
   | "request-not-edited"
+  | "thoughts-dropped"
   | "other-conversation";
 
 /** After this many compactions in a row without gain the session gives up. */

@@ -106,6 +106,7 @@ export function openConversation(
       sent = { call, way };
       recallTool = recallToolIn(call.tools);
     },
+    onWarning: warn,
   });
   return { session, conversation, model, usageListeners, warn };
 }

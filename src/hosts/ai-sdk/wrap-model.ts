@@ -1,5 +1,6 @@
+import type { WarningCode } from "../../session/log.ts";
 import type { Session } from "../../session/session.ts";
-import { asObject, safeJson } from "../../text/json.ts";
+import { asArray, asObject, safeJson } from "../../text/json.ts";
 import {
   type AnswerFacts,
   type AttemptEnd,
@@ -14,7 +15,7 @@ import { createManagementReader } from "./provider-management.ts";
 /** The model with a session in front of it: sends the session's window, and tries again where the session knows how. */
 export function wrapModel(
   base: CallableModel,
-  { session, conversation, onCall }: WrapOptions,
+  { session, conversation, onCall, onWarning }: WrapOptions,
 ): CallableModel {
   async function send<T>(call: ModelCall, attempt: (call: ModelCall) => Promise<Attempt<T>>): Promise<T> {
     for (;;) {
@@ -26,8 +27,26 @@ export function wrapModel(
 
   const management = createManagementReader(base);
 
+  let droppedBefore = 0;
+
+  /** What the provider says that it did not read of the thoughts that it was sent; the same is told once. */
+  function tellDropped(providerMetadata: unknown): void {
+    const { inputTransformations } = asObject(asObject(providerMetadata).anthropic);
+    const count = asArray(inputTransformations).filter(
+      (each) => asObject(each).type === "thinking_dropped",
+    ).length;
+    if (count > droppedBefore)
+      onWarning(
+        "thoughts-dropped",
+        `The provider did not read ${count} of the model's earlier thoughts: system prompt, tools or messages before them have changed, or another model made them.`,
+      );
+    droppedBefore = count;
+  }
+
   function recordAnswer(result: unknown): void {
-    management.noteAnswer(asObject(result).providerMetadata);
+    const { providerMetadata } = asObject(result);
+    management.noteAnswer(providerMetadata);
+    tellDropped(providerMetadata);
     conversation.recordAnswer(answerFacts(result));
   }
 
@@ -100,6 +119,7 @@ interface WrapOptions {
   readonly conversation: Conversation;
   /** Called with every request before it is sent. */
   readonly onCall: (call: ModelCall, way: "generate" | "stream") => void;
+  readonly onWarning: (code: WarningCode, message: string) => void;
 }
 
 /** One request that was sent: how it ended, and how to use or discard its answer. */
