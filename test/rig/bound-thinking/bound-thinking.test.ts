@@ -166,6 +166,14 @@ describe("the check of bound thinking", () => {
     expect(check.read(without(unset, 2, 3, 4, 5)).status).toBe(200);
   });
 
+  it("with drop_block drops the rest of a turn with a thought that does not fit", () => {
+    const check = createThinkingCheck();
+    const body = loop(check, 2);
+    const mixed = changed(body, (copy) => blocks(copy, 3).unshift(block(copy, 1, 0)));
+    const read = taken(check.read({ ...mixed, ...binding("drop_block") }, beta));
+    expect(read.dropped.map(({ path }) => path)).toEqual(["messages.3.content.0", "messages.3.content.1"]);
+  });
+
   it("refuses the setting without its header, and with thinking that it does not belong to", () => {
     const check = createThinkingCheck();
     expect(refusalOf(check.read({ ...talk(), ...binding("drop_block") }))).toContain("Extra inputs");
@@ -261,17 +269,20 @@ describe("a compaction on demand", () => {
     expect(thoughtsIn(twice)).toBe(3);
   });
 
-  it("does not where a turn is left out or put between, the system prompt changes, or the summary is the client's own", () => {
+  it("does not where a turn is left out or put between, the system prompt changes, two turns of one role are parted, or the summary is the client's own", () => {
     const kept = body.messages.slice(7);
     const once = behind(sumUp(body, 7), kept);
     const [summary, ...rest] = once.messages;
     const other = { role: "system", content: "between" };
+    const twice = { ...body, messages: [...body.messages, { role: "user", content: "two of one role" }] };
+    const longer = loop(check, 1, twice);
     const cases: Body[] = [
       { ...once, messages: [...(summary ? [summary] : []), other, ...rest] },
       { ...once, messages: [...(summary ? [summary] : []), ...rest.slice(2)] },
       { ...once, system: "other" },
       { ...body, messages: [{ role: "user", content: "own summary" }, ...kept] },
       behind(sumUp(body, 7, { isPreserved: false }), kept),
+      behind(sumUp(longer, 13), longer.messages.slice(13)),
     ];
     expect(cases.map((each) => check.read(each).status)).toEqual(cases.map(() => 400));
   });
