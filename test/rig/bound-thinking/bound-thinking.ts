@@ -13,6 +13,8 @@ export interface ThinkingCheck {
   sign<Block extends UnknownObject>(seen: TakenRequest, content: readonly Block[]): Block[];
   /** The signed block of a compaction on demand over everything that was read. */
   compact(seen: TakenRequest, summary: string): UnknownObject;
+  /** What a thought at the beginning of each message would be bound to, and at last one of the answer. */
+  prefixes(body: UnknownObject): readonly string[];
 }
 
 export interface ThinkingCheckOptions {
@@ -174,6 +176,7 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
   function walk(
     body: UnknownObject,
     visit: (block: UnknownObject, place: Place) => void,
+    enter: (lines: readonly Line[]) => void = () => {},
   ): Pick<TakenRequest, "lines" | "head" | "lastRole"> {
     const messages = asArray(body.messages).map(asObject);
     const head = headOf(body, messages);
@@ -183,6 +186,7 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
       blocksOf(content).some(({ type }) => type === "compaction");
     const from = Math.max(0, messages.findLastIndex(isCompacted));
     for (const [index, message] of messages.entries()) {
+      enter(lines);
       if (index < from) continue;
       const { role, clear_at: clearAt = null, output_config: config = null } = message;
       const content = blocksOf(message.content);
@@ -305,6 +309,12 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
         run.push(signature);
         return { ...block, [signatureFieldOf(block)]: signature };
       });
+    },
+    prefixes(body) {
+      const found: string[] = [];
+      const exact = (lines: readonly Line[]) => found.push(lines.find(({ isExact }) => isExact)?.at ?? "");
+      exact(walk(body, () => {}, exact).lines);
+      return found;
     },
     compact({ isPreserved, head, lines, lastRole }, summary) {
       const fact: Fact = {
