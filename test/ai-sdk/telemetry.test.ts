@@ -44,7 +44,7 @@ it("each call for a summary is a span with its model and usage, one that failed 
   expect(spans[0]?.events.map(({ name }) => name)).toEqual(["exception"]);
   expect(spans[1]?.attributes).toMatchObject({
     "gen_ai.operation.name": "chat",
-    "gen_ai.request.model": "claude-sonnet-4-5",
+    "gen_ai.request.model": "claude-opus-5-5",
     "gen_ai.usage.input_tokens": counts[0],
     "gen_ai.usage.output_tokens": 60,
   });

@@ -18,7 +18,7 @@ export function chatModel(
   if (name === "anthropic") {
     const anthropicApiUrl = server.url.replace(/\/v1\/?$/, "");
     return new ChatAnthropic({
-      model: "claude-sonnet-4-5",
+      model: "claude-opus-5-5",
       apiKey: "scripted",
       anthropicApiUrl,
       maxRetries: 0,

@@ -8,6 +8,7 @@ import { findApiFaults, type RecordedApi } from "../../rig/ai-sdk-requests.ts";
 import { type ModelServerOptions, startModelServer } from "../../rig/model-server/model-server.ts";
 import type { Answer, Refusal, Reply } from "../../rig/model-server/step.ts";
 import { createStrictRules } from "../../rig/model-server/strict/strict-rules.ts";
+import type { ThinkingMode } from "../../rig/model-server/thinking/thinking-rules.ts";
 import { createWireFetch } from "../../rig/model-server/wire-fetch.ts";
 import type { Call, Conversation, Turn } from "./random-conversation.ts";
 import { type StrictModel, strictModel } from "./strict-models.ts";
@@ -30,28 +31,30 @@ export interface PlayOptions {
   readonly over: "http" | "function";
   /** `none`: the model is used as it is, in a window without end. */
   readonly middleware?: "carryover" | "none";
+  readonly thinking?: ThinkingMode;
 }
 
 /** Plays a conversation with the real AI SDK and a provider that enforces its rules; ends early where nothing can be made to fit. */
 export async function playConversation(conversation: Conversation, options: PlayOptions): Promise<Played> {
-  const { api, over, middleware = "carryover" } = options;
+  const { api, over, middleware = "carryover", thinking = "bound" } = options;
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
   const script = createScript(conversation);
   const provider = createProvider(conversation, { api, script, middleware });
-  const server = over === "http" ? await startModelServer(provider.server) : undefined;
+  const rules = { ...provider.server, thinking };
+  const server = over === "http" ? await startModelServer(rules) : undefined;
+  const fetch = createWireFetch(rules);
   try {
     const made = strictModel(
       api,
-      server === undefined
-        ? { baseURL: "http://model.local/v1", fetch: createWireFetch(provider.server) }
-        : { baseURL: server.url },
+      server === undefined ? { baseURL: "http://model.local/v1", fetch } : { baseURL: server.url },
       conversation,
     );
     const base = watchPrompts(made.model, provider.problems);
     const warnings: string[] = [];
     const wrapped = middleware === "none" ? undefined : carryover(base, optionsOf(conversation, warnings));
     const turns = await talk(conversation, { ...made, model: wrapped?.model ?? base }, script);
-    return { ...provider.report(), problems: provider.problems, turns, warnings };
+    const problems = [...provider.problems, ...(server ?? fetch).thinking.takeRefusals()];
+    return { ...provider.report(), problems, turns, warnings };
   } finally {
     await server?.stop();
   }

@@ -9,6 +9,7 @@ import { findOpenAIResponsesFaults } from "../../../src/formats/wires/openai-res
 import type { Fault } from "../../../src/transcript/format.ts";
 import { type ModelServer, startModelServer } from "../../rig/model-server/model-server.ts";
 import type { Reply } from "../../rig/model-server/step.ts";
+import type { ThinkingMode } from "../../rig/model-server/thinking/thinking-rules.ts";
 import { countRequest } from "./count-request.ts";
 import { toolText } from "./tool-texts.ts";
 
@@ -37,6 +38,7 @@ export interface ScriptedProviderOptions {
   readonly answer?: (request: AnsweredRequest) => Reply | undefined;
   /** What is answered to a request for a summary. */
   readonly summarize?: (request: AnsweredRequest) => Reply | undefined;
+  readonly thinking?: ThinkingMode;
 }
 
 export interface AnsweredRequest {
@@ -55,12 +57,14 @@ export async function startScriptedProvider(
     windowTokens = Number.POSITIVE_INFINITY,
     answer,
     summarize = ({ count }) => summary(count),
+    thinking = "bound",
   } = options;
   const faults: Fault[] = [];
   let refusals = 0;
   let largestTokens = 0;
   const counts = { answers: 0, summaries: 0 };
   const server = await startModelServer({
+    thinking,
     judge({ wire, body }) {
       faults.push(...FIND_FAULTS[wire](body));
       const inputTokens = countRequest(body);
@@ -81,7 +85,7 @@ export async function startScriptedProvider(
   const models = {
     "openai-compatible": () =>
       createOpenAICompatible({ name: "scripted", includeUsage: true, ...settings })("m"),
-    anthropic: () => createAnthropic(settings)("claude-sonnet-4-5"),
+    anthropic: () => createAnthropic(settings)("claude-opus-5-5"),
     "openai-responses": () => createOpenAI(settings).responses("gpt-5"),
     "openai-chat": () => createOpenAI(settings).chat("gpt-5"),
     gemini: () => createGoogleGenerativeAI(settings)("gemini-2.5-pro"),

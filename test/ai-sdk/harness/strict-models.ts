@@ -51,7 +51,7 @@ const MODELS: Readonly<Record<RecordedApi, Make>> = {
   anthropic(connection, { isThinking }) {
     const anthropic = createAnthropic(connection);
     return {
-      model: anthropic("claude-sonnet-4-5"),
+      model: anthropic("claude-opus-5-5"),
       tools: { web_search: anthropic.tools.webSearch_20250305() },
       providerOptions: isThinking
         ? { anthropic: { thinking: { type: "enabled", budgetTokens: 1_024 } } }
@@ -60,13 +60,13 @@ const MODELS: Readonly<Record<RecordedApi, Make>> = {
   },
   "openai-chat": (connection, { isThinking }) => ({
     model: isThinking
-      ? createOpenAICompatible({ name: "deepseek", includeUsage: true, ...connection })("deepseek-reasoner")
+      ? createOpenAICompatible({ name: "deepseek", includeUsage: true, ...connection })("deepseek-v4-pro")
       : createOpenAI(connection).chat("gpt-4.1"),
   }),
   "openai-responses"(connection, { isThinking, isStored }) {
     const openai = createOpenAI(connection);
     return {
-      model: openai.responses(isThinking ? "gpt-5" : "gpt-4.1"),
+      model: openai.responses(isThinking ? "gpt-6.1-sol" : "gpt-4.1"),
       tools: { web_search: openai.tools.webSearch(), code_interpreter: openai.tools.codeInterpreter() },
       providerOptions: { openai: { store: isStored } },
     };

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type CarryoverOptions, carryover } from "../../../src/ai-sdk.ts";
 import type { LedgerEntry } from "../../../src/session/metered-summarizer.ts";
 import type { Reply } from "../../rig/model-server/step.ts";
+import type { ThinkingMode } from "../../rig/model-server/thinking/thinking-rules.ts";
 import { createCachePrice } from "./cache-price.ts";
 import { type ProviderName, startScriptedProvider } from "./scripted-provider.ts";
 import { type OutputRange, outputBytes, toolText } from "./tool-texts.ts";
@@ -15,6 +16,7 @@ export interface LoopOptions extends OutputRange {
   readonly way?: "generate" | "stream";
   /** Calls of one step. */
   readonly parallel?: number;
+  readonly thinking?: ThinkingMode;
   /** Unset: the loop runs without us. */
   readonly carryover?: CarryoverOptions;
 }
@@ -39,6 +41,7 @@ export async function runToolLoop(options: LoopOptions): Promise<LoopReport> {
   const price = createCachePrice();
   const provider = await startScriptedProvider({
     windowTokens,
+    ...(options.thinking && { thinking: options.thinking }),
     answer: ({ count }): Reply =>
       count < steps
         ? {

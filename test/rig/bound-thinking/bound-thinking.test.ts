@@ -200,6 +200,12 @@ describe("the check of bound thinking", () => {
     expect(check.read(body, { isPreserved: false }).status).toBe(200);
   });
 
+  it("refuses a reworded thought", () => {
+    const check = createThinkingCheck();
+    const body = changed(loop(check, 2), (copy) => Object.assign(block(copy, 1, 0), { thinking: "other" }));
+    expect(refusalOf(check.read(body))).toBe("messages.1.content.0: Invalid `signature` in `thinking` block");
+  });
+
   it("refuses a damaged signature always, and drops the thoughts of another model or organization", () => {
     const check = createThinkingCheck();
     const body = loop(check, 2);
@@ -210,8 +216,9 @@ describe("the check of bound thinking", () => {
     const reasonsOf = (read: ThinkingRead) => taken(read).dropped.map(({ reason }) => reason);
     const other = { ...body, model: "claude-opus-5" };
     expect(reasonsOf(check.read(other))).toEqual(Array(2).fill("model_binding_mismatch"));
-    const elsewhere = createThinkingCheck({ organization: "other" });
-    expect(reasonsOf(elsewhere.read(body))).toEqual(Array(2).fill("organization_binding_mismatch"));
+    expect(reasonsOf(check.read(body, { organization: "other" }))).toEqual(
+      Array(2).fill("organization_binding_mismatch"),
+    );
   });
 
   it("takes thoughts left out from the oldest on or from the newest back; not a gap, nor one put back", () => {
@@ -236,12 +243,12 @@ describe("the check of bound thinking", () => {
   it("binds redacted thoughts, and several of one answer each to what stands before it", () => {
     const check = createThinkingCheck();
     const body = talk();
-    answer(check, body, [{ type: "redacted_thinking", data: "x" }, text("a"), thought(), use("a")]);
+    answer(check, body, [{ type: "redacted_thinking" }, text("a"), thought(), use("a")]);
     body.messages.push({ role: "user", content: [result("a")] });
     expect(check.read(body).status).toBe(200);
     const shorter = changed(body, (copy) => blocks(copy, 1).splice(0, 1));
     expect(check.read(shorter).status).toBe(200);
-    const damaged = changed(body, (copy) => Object.assign(block(copy, 1, 0), { signature: "zz" }));
+    const damaged = changed(body, (copy) => Object.assign(block(copy, 1, 0), { data: "zz" }));
     expect(check.read(damaged).status).toBe(400);
   });
 });

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
 import { asArray, asObject, asString, isObject, type UnknownObject } from "../../../src/text/json.ts";
 
 /**
@@ -13,14 +13,13 @@ export interface ThinkingCheck {
   sign<Block extends UnknownObject>(seen: TakenRequest, content: readonly Block[]): Block[];
   /** The signed block of a compaction on demand over everything that was read. */
   compact(seen: TakenRequest, summary: string): UnknownObject;
+  /** What a thought at the beginning of each message would be bound to, and at last one of the answer. */
+  prefixes(body: UnknownObject): readonly string[];
 }
 
 export interface ThinkingCheckOptions {
-  /** What the signatures are made with. */
-  readonly key?: string;
   /** A new account is checked always, an old one only where the request sets what happens to a thought that does not fit. */
   readonly account?: Account;
-  readonly organization?: string;
   /** Whether a model can read the thoughts of another; unset: only its own. */
   readonly canRead?: (reader: string, writer: string) => boolean;
   /** What an address gives now; unset: the same for ever. */
@@ -35,6 +34,8 @@ export interface HowRead {
   readonly beta?: string | undefined;
   /** Unset: messages. A batch drops what does not fit where it does not say otherwise. */
   readonly endpoint?: "messages" | "count_tokens" | "batches";
+  /** Whose account asks; thoughts are read by their own only. */
+  readonly organization?: string;
   /** Unset: the model that the body names. */
   readonly model?: string;
   /** Whether that model checks what its thoughts are bound to; unset: it does. */
@@ -57,6 +58,7 @@ export interface TakenRequest {
   /** What the model reads: without the thoughts that were dropped. */
   readonly body: UnknownObject;
   readonly model: string;
+  readonly organization: string;
   readonly isPreserved: boolean;
   /** What the answer reports; only with the header. */
   readonly inputTransformations: readonly InputTransformation[] | undefined;
@@ -88,6 +90,16 @@ export function isThought({ type }: UnknownObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
+/** A redacted thought has no signature of its own: its data are sealed. */
+function signatureFieldOf({ type }: UnknownObject): "data" | "signature" {
+  return type === "redacted_thinking" ? "data" : "signature";
+}
+
+/** What a thought says; one that comes back reworded is damaged. */
+function textOf({ thinking }: UnknownObject): string {
+  return asString(thinking) ?? "";
+}
+
 /** One way to read the conversation so far: as it is sent, or as it was before a summary took the place of a part of it. */
 interface Line {
   readonly at: string;
@@ -104,7 +116,7 @@ type Fact = ThoughtFact | CompactionFact;
 
 interface ThoughtFact {
   readonly kind: "thinking";
-  readonly id: string;
+  readonly text: string;
   readonly at: string;
   readonly run: readonly string[];
   readonly head: Head;
@@ -129,24 +141,20 @@ interface Place {
 
 /** A check that has signed nothing yet. */
 export function createThinkingCheck(options: ThinkingCheckOptions = {}): ThinkingCheck {
-  const { key = "key", account = "new", organization = "org" } = options;
-  const { canRead = (reader, writer) => reader === writer, bytesOf = (url) => url } = options;
-  let made = 0;
-
+  const {
+    account = "new",
+    canRead = (reader, writer) => reader === writer,
+    bytesOf = (url) => url,
+  } = options;
   const digest = (value: unknown): string =>
     createHash("sha256").update(canonical(value, bytesOf)).digest("base64url").slice(0, 22);
-  const macOf = (text: string): string =>
-    createHmac("sha256", key).update(text).digest("base64url").slice(0, 16);
+  const sealed = new Map<unknown, Fact>();
 
+  /** The signature of a fact, as long as any other; the same fact has the same one. */
   function seal(fact: Fact): string {
-    const text = Buffer.from(JSON.stringify(fact)).toString("base64url");
-    return `${text}.${macOf(text)}`;
-  }
-
-  function open(signature: unknown): Fact | undefined {
-    const [text = "", mac] = String(signature ?? "").split(".");
-    if (!mac || macOf(text) !== mac) return undefined;
-    return JSON.parse(Buffer.from(text, "base64url").toString());
+    const signature = createHash("sha512").update(JSON.stringify(fact)).digest("base64");
+    if (!sealed.has(signature)) sealed.set(signature, fact);
+    return signature;
   }
 
   function headOf({ system, tools }: UnknownObject, messages: readonly UnknownObject[]): Head {
@@ -168,6 +176,7 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
   function walk(
     body: UnknownObject,
     visit: (block: UnknownObject, place: Place) => void,
+    enter: (lines: readonly Line[]) => void = () => {},
   ): Pick<TakenRequest, "lines" | "head" | "lastRole"> {
     const messages = asArray(body.messages).map(asObject);
     const head = headOf(body, messages);
@@ -177,6 +186,7 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
       blocksOf(content).some(({ type }) => type === "compaction");
     const from = Math.max(0, messages.findLastIndex(isCompacted));
     for (const [index, message] of messages.entries()) {
+      enter(lines);
       if (index < from) continue;
       const { role, clear_at: clearAt = null, output_config: config = null } = message;
       const content = blocksOf(message.content);
@@ -204,7 +214,7 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
 
   /** Behind a summary: the summary itself, and what it stands for where the kept turns follow at once. */
   function linesAfter(block: UnknownObject, { head, next, isLast }: Compacted): readonly Line[] {
-    const fact = open(block.signature);
+    const fact = sealed.get(block.signature);
     const itself = { at: digest([startOf(head), "compaction", block.content ?? null]), isExact: true };
     if (fact?.kind !== "compaction" || !fact.isPreserved || fact.head !== startOf(head)) return [itself];
     const follows = next === undefined || (next.role !== "system" && next.role !== fact.lastRole);
@@ -213,7 +223,8 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
   }
 
   function read(body: UnknownObject, how: HowRead = {}): ThinkingRead {
-    const { beta = "", endpoint = "messages", model = String(body.model), isPreserved = true } = how;
+    const { beta = "", endpoint = "messages", organization = "", isPreserved = true } = how;
+    const { model = String(body.model) } = how;
     const hasBeta = beta.split(",").some((name) => name.trim() === BINDING_BETA);
     const { block_binding: binding, type = "adaptive" } = asObject(body.thinking);
     if (binding !== undefined && !hasBeta)
@@ -235,12 +246,13 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
 
     const end = walk(body, (block, { index, part, lines, head }) => {
       const path = `messages.${index}.content.${part}`;
-      const fact = open(block.signature);
+      const signature = block[signatureFieldOf(block)];
+      const fact = sealed.get(signature);
       const drop = (reason: InputTransformation["reason"]): void => {
         dropped.add(block);
         transformations.push({ type: "thinking_dropped", path, reason });
       };
-      if (fact?.kind !== "thinking") {
+      if (fact?.kind !== "thinking" || fact.text !== textOf(block)) {
         failure ??= `${path}: ${INVALID}`;
         return;
       }
@@ -256,7 +268,7 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
             path,
             reason: "prefix_binding_mismatch",
           });
-        run.push(fact.id);
+        run.push(String(signature));
         return;
       }
       spoiledTurn = index;
@@ -268,6 +280,7 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
       status: 200,
       body: dropped.size === 0 ? body : { ...body, messages: withoutBlocks(body.messages, dropped) },
       model,
+      organization,
       isPreserved,
       inputTransformations: hasBeta ? transformations : undefined,
       dropped: transformations.filter(({ type: kind }) => kind === "thinking_dropped"),
@@ -279,7 +292,7 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
   return {
     read,
     sign(seen, content) {
-      const { head, model, isPreserved } = seen;
+      const { head, model, organization, isPreserved } = seen;
       let run = [...seen.run];
       let at = seen.lines.find(({ isExact }) => isExact)?.at ?? startOf(head);
       return content.map((block) => {
@@ -291,11 +304,17 @@ export function createThinkingCheck(options: ThinkingCheckOptions = {}): Thinkin
           return { ...block, signature: seal(fact) };
         }
         if (!isThought(block)) return block;
-        const id = `t${++made}`;
-        const signature = seal({ kind: "thinking", id, at, run: [...run], head, model, organization });
-        run.push(id);
-        return { ...block, signature };
+        const text = textOf(block);
+        const signature = seal({ kind: "thinking", text, at, run: [...run], head, model, organization });
+        run.push(signature);
+        return { ...block, [signatureFieldOf(block)]: signature };
       });
+    },
+    prefixes(body) {
+      const found: string[] = [];
+      const exact = (lines: readonly Line[]) => found.push(lines.find(({ isExact }) => isExact)?.at ?? "");
+      exact(walk(body, () => {}, exact).lines);
+      return found;
     },
     compact({ isPreserved, head, lines, lastRole }, summary) {
       const fact: Fact = {

@@ -71,14 +71,17 @@ async function theirs(account: Account): Promise<Side> {
   };
 }
 
+/** Theirs signs redacted thoughts in a field that the real ones do not have. */
+const SEALS = ["signature", "data"];
+
 function withoutSignatures(body: UnknownObject): unknown {
-  return JSON.parse(JSON.stringify(body, (key, value) => (key === "signature" ? undefined : value)));
+  return JSON.parse(JSON.stringify(body, (key, value) => (SEALS.includes(key) ? undefined : value)));
 }
 
 /** An answer, a request that says what happens to what does not fit, or a change of the conversation. */
 const CHANGES: readonly ((body: Body, random: SeededRandom) => unknown)[] = [
   (body, random) => Object.assign(anyBlock(body, random), { content: "[cleared]" }),
-  (body, random) => Object.assign(anyBlock(body, random), { signature: "damaged" }),
+  (body, random) => Object.assign(anyBlock(body, random), { signature: "damaged", data: "damaged" }),
   (body, random) => Object.assign(anyBlock(body, random), { cache_control: { type: "ephemeral" } }),
   (body, random) => anyContent(body, random).splice(0, 1),
   (body, random) => anyContent(body, random).reverse(),
@@ -110,7 +113,7 @@ function anyBlock(body: Body, random: SeededRandom): Block {
 function answerOf(random: SeededRandom, step: number): Block[] {
   const thoughts = Array.from({ length: random.below(3) }, (): Block => {
     const isRedacted = random.chance(20);
-    return isRedacted ? { type: "redacted_thinking", data: "x" } : { type: "thinking", thinking: "" };
+    return isRedacted ? { type: "redacted_thinking" } : { type: "thinking", thinking: "" };
   });
   const calls = Array.from({ length: 1 + random.below(3) }, (_, call): Block => {
     return { type: "tool_use", id: `c${step}_${call}`, name: "read", input: { path: `f${call}` } };

@@ -45,9 +45,11 @@ type SearchContent =
   | { readonly type: "web_search_tool_result"; readonly tool_use_id: string; readonly content: unknown };
 
 function contentOf(answer: Answer, context: AnswerContext): readonly Content[] {
-  const thinking: readonly Content[] = answer.reasoning
-    ? [{ type: "thinking", thinking: answer.reasoning, signature: sealOf("anthropic", answer.reasoning) }]
-    : [];
+  const { reasoning } = answer;
+  const thinking: readonly Content[] =
+    reasoning === undefined
+      ? []
+      : [{ type: "thinking", thinking: reasoning, signature: sealOf("anthropic", reasoning) }];
   const searches = (answer.searches ?? []).flatMap(({ query, found }, index): readonly Content[] => {
     const id = `srvtoolu_${context.number}_${index}`;
     const page = {
@@ -72,7 +74,8 @@ function contentOf(answer: Answer, context: AnswerContext): readonly Content[] {
       input: call.input,
     }),
   );
-  return [...thinking, ...searches, ...text, ...calls];
+  const content = [...thinking, ...searches, ...text, ...calls];
+  return context.sign?.(content) ?? content;
 }
 
 /** A text that the client can only send back; it is about as long as the text. */
@@ -93,7 +96,7 @@ function blockEvents(content: Content, index: number): readonly WireEvent[] {
     case "thinking":
       return [
         start({ type: "thinking", thinking: "", signature: "" }),
-        delta({ type: "thinking_delta", thinking: content.thinking }),
+        ...(content.thinking ? [delta({ type: "thinking_delta", thinking: content.thinking })] : []),
         delta({ type: "signature_delta", signature: content.signature }),
         stop,
       ];
@@ -127,6 +130,7 @@ function envelope(
   content: readonly Content[],
 ): Record<string, unknown> {
   const usage = usageOf(answer, context);
+  const { inputTransformations } = context;
   return {
     id: `msg_${context.number}`,
     type: "message",
@@ -142,6 +146,7 @@ function envelope(
       cache_creation_input_tokens: 0,
       output_tokens: usage.outputTokens,
     },
+    ...(inputTransformations && { input_transformations: inputTransformations }),
   };
 }
 

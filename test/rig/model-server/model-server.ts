@@ -7,6 +7,12 @@ import { openAiChatWire } from "./openai-chat-wire.ts";
 import { openAiResponsesWire } from "./openai-responses-wire.ts";
 import { type Reply, type Step, takeStep, UNSCRIPTED_ANSWERS } from "./step.ts";
 import {
+  createThinkingRules,
+  type ThinkingMode,
+  type ThinkingRules,
+  withThought,
+} from "./thinking/thinking-rules.ts";
+import {
   type AnswerContext,
   eventText,
   type Lane,
@@ -20,8 +26,9 @@ import {
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   const queue: Step[] = [];
   const requests: ModelRequest[] = [];
+  const thinking = createThinkingRules(options.thinking);
   const server = createServer((incoming, response) => {
-    answerRequest({ queue, requests, incoming, response, options }).catch(() => response.destroy());
+    answerRequest({ queue, requests, incoming, response, options, thinking }).catch(() => response.destroy());
   });
   // On a busy machine a client may take its time between two requests.
   server.keepAliveTimeout = 0;
@@ -30,6 +37,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   return {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
+    thinking,
     script: (steps) => void queue.push(...steps),
     unusedSteps: () => [...queue],
     discardSteps: () => void queue.splice(0),
@@ -37,6 +45,8 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await closed;
+      const refused = thinking.takeRefusals();
+      if (refused.length > 0) throw new Error(`thoughts were refused:\n${refused.join("\n")}`);
     },
   };
 }
@@ -48,6 +58,8 @@ export interface ModelServerOptions {
   readonly onAnswer?: (answer: WireAnswer) => void;
   /** The parent of a session whose requests do not say it; undefined for a top-level one. */
   readonly parentOf?: (sessionId: string) => string | undefined;
+  /** Unset: `bound`. A request with a thought that does not fit is refused before the judge sees it. */
+  readonly thinking?: ThinkingMode;
 }
 
 export interface JudgedRequest {
@@ -68,12 +80,14 @@ export interface ModelServer {
   readonly url: string;
   /** Every request so far, oldest first. */
   readonly requests: readonly ModelRequest[];
+  /** What became of the thoughts in them. */
+  readonly thinking: Pick<ThinkingRules, "takeRefusals" | "dropped">;
   /** Adds steps behind those that still wait. */
   script(steps: readonly Step[]): void;
   unusedSteps(): readonly Step[];
   /** Forgets the steps that still wait. */
   discardSteps(): void;
-  /** Ends every open stream too. */
+  /** Ends every open stream too. Fails where a thought was refused and nobody took the refusal. */
   stop(): Promise<void>;
 }
 
@@ -101,6 +115,7 @@ interface Exchange {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   readonly options: ModelServerOptions;
+  readonly thinking: ThinkingRules;
 }
 
 async function answerRequest(exchange: Exchange): Promise<void> {
@@ -117,15 +132,23 @@ async function answerRequest(exchange: Exchange): Promise<void> {
   const headers = plainHeaders(incoming);
   const sessions = sessionsOf(headers, parentOf);
   const request = { lane, rawBody, ...sessions };
+  const beta = headers["anthropic-beta"];
+  const thoughts = exchange.thinking.receive({ wire: wire.name, model, body, beta });
   const reply =
-    judge?.({ wire: wire.name, model, body, rawBody }) ??
-    takeStep(queue, request)?.reply ??
-    UNSCRIPTED_ANSWERS[lane];
+    thoughts.type === "refusal"
+      ? thoughts
+      : withThought(
+          judge?.({ wire: wire.name, model, body, rawBody }) ??
+            takeStep(queue, request)?.reply ??
+            UNSCRIPTED_ANSWERS[lane],
+          thoughts,
+        );
   const context: AnswerContext = {
     number: requests.length + 1,
     model,
     atMs: Date.now(),
     requestChars: rawBody.length,
+    ...(thoughts.type === "taken" && thoughts),
   };
   requests.push({
     wire: wire.name,

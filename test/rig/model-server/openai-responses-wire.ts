@@ -25,16 +25,18 @@ export const openAiResponsesWire: Wire = {
 type Fields = Readonly<Record<string, unknown>>;
 
 function itemsOf(answer: Answer, context: AnswerContext): readonly Fields[] {
-  const reasoning: readonly Fields[] = answer.reasoning
-    ? [
-        {
-          type: "reasoning",
-          id: `rs_${context.number}`,
-          summary: [{ type: "summary_text", text: answer.reasoning }],
-          encrypted_content: sealOf("openai", answer.reasoning),
-        },
-      ]
-    : [];
+  const summary = answer.reasoning ? [{ type: "summary_text", text: answer.reasoning }] : [];
+  const reasoning: readonly Fields[] =
+    answer.reasoning === undefined
+      ? []
+      : [
+          {
+            type: "reasoning",
+            id: `rs_${context.number}`,
+            summary,
+            encrypted_content: sealOf("openai", ...summary.map(({ text }) => text)),
+          },
+        ];
   // A search says nothing of what it found; a program that ran says what it printed.
   const searches = (answer.searches ?? []).map(({ query, found }, index): Fields => {
     const status = "completed";
@@ -74,7 +76,8 @@ function itemsOf(answer: Answer, context: AnswerContext): readonly Fields[] {
     arguments: JSON.stringify(call.input),
     status: "completed",
   }));
-  return [...reasoning, ...searches, ...message, ...calls];
+  const items = [...reasoning, ...searches, ...message, ...calls];
+  return context.sign?.(items) ?? items;
 }
 
 function itemEvents(item: Fields, index: number): readonly Fields[] {
@@ -89,8 +92,10 @@ function itemEvents(item: Fields, index: number): readonly Fields[] {
   switch (item.type) {
     case "reasoning": {
       const summary = { summary_index: 0 };
+      const opened = added({ summary: [], encrypted_content: "" });
+      if (textIn(item.summary) === undefined) return [opened, done];
       return [
-        added({ summary: [], encrypted_content: "" }),
+        opened,
         delta("response.reasoning_summary_part.added", summary),
         delta("response.reasoning_summary_text.delta", { ...summary, delta: textIn(item.summary) }),
         delta("response.reasoning_summary_part.done", summary),

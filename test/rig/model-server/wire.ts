@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import type { UnknownObject } from "../../../src/text/json.ts";
+import type { InputTransformation } from "../bound-thinking/bound-thinking.ts";
 import type { Answer, WireError } from "./step.ts";
 
 /** One provider protocol, as the scripted model speaks it. */
@@ -52,6 +54,10 @@ export interface AnswerContext {
   readonly atMs: number;
   /** For the estimated usage of an answer that states none. */
   readonly requestChars: number;
+  /** Binds the thoughts of an answer to what was asked; unset: they are bound to nothing. */
+  readonly sign?: <Block extends UnknownObject>(content: readonly Block[]) => readonly Block[];
+  /** What became of the thoughts that were sent, where the client wants to know. */
+  readonly inputTransformations?: readonly InputTransformation[];
 }
 
 /** Tokens of an answer: as scripted, else about four characters a token. */

@@ -1,6 +1,5 @@
 import { asArray, asObject, asString, type UnknownObject } from "../../../../src/text/json.ts";
 import { isSealedText } from "../anthropic-wire.ts";
-import { sealOf } from "../wire.ts";
 
 /** What Anthropic's Messages API says to a request that it does not take; undefined for one that it takes. */
 export function findAnthropicRefusal(body: Readonly<Record<string, unknown>>): string | undefined {
@@ -81,9 +80,7 @@ function pairRefusal(messages: readonly Message[], index: number): string | unde
 }
 
 function blockRefusal(block: UnknownObject, place: string): string | undefined {
-  const { type, id, thinking, signature, content, cache_control: mark } = block;
-  if (type === "thinking" && signature !== sealOf("anthropic", thinking))
-    return `${place}: Invalid \`signature\` in \`thinking\` block`;
+  const { type, id, content, cache_control: mark } = block;
   if (type === "thinking" && mark !== undefined)
     return `${place}.thinking.cache_control: Extra inputs are not permitted`;
   if (type === "tool_use" && !/^[a-zA-Z0-9_-]{1,64}$/.test(String(id)))

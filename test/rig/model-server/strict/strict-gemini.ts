@@ -20,6 +20,11 @@ export function findGeminiRefusal(
   return /gemini-3/.test(model) ? signatureRefusal(contents) : undefined;
 }
 
+/** What is said where the first call of a step of the current turn has no signature. */
+export function findMissingSignature({ contents }: UnknownObject): string | undefined {
+  return signatureRefusal(asArray(contents).map(readContent));
+}
+
 interface Content {
   readonly role: unknown;
   readonly parts: readonly UnknownObject[];

@@ -60,16 +60,6 @@ describe.each<{
       [{ messages: [user(text()), assistant(text()), user(result("a"))] }, "unexpected `tool_use_id`"],
       [{ messages: [user(text(" "))] }, "non-whitespace"],
       [
-        {
-          messages: [
-            user(text()),
-            assistant({ type: "thinking", thinking: "other", signature: "x" }, text()),
-            user(text()),
-          ],
-        },
-        "Invalid `signature`",
-      ],
-      [
         { ...on, messages: [user(text()), assistant(text(), ...thought), user(result("call_1"))] },
         "must start with a thinking block",
       ],

@@ -7,7 +7,8 @@ import { findGeminiRefusal } from "./strict-gemini.ts";
 import { createResponsesRules } from "./strict-responses.ts";
 
 /**
- * What a provider enforces before its model reads a request: pairing, order, alternation, signatures, stored items. Written
+ * What a provider enforces before its model reads a request: pairing, order, alternation, stored items; what its thoughts are
+ * bound to is checked by the thinking rules. Written
  * from what the providers answer, apart from the rules in `src`, so that the two can be held against each other.
  */
 export interface StrictRules {
