@@ -226,8 +226,9 @@ export function storeBindings(
   isThere: (id: MessageId) => boolean,
 ): StoredBindings | undefined {
   const bound = [...lines].filter(([id]) => isThere(id));
-  if (bound.length === 0 && sent === undefined && refused === undefined) return undefined;
-  return { bound, ...(sent && { sent }), ...(refused && { refused }) };
+  if (bound.length === 0 && refused === undefined) return undefined;
+  // Where nothing was ever thought, an answer to what was sent is bound to nothing that matters.
+  return { bound, ...(sent && bound.length > 0 && { sent }), ...(refused && { refused }) };
 }
 
 /** Bindings as they are kept. */
