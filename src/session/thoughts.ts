@@ -50,6 +50,10 @@ export interface ThoughtReading {
   readonly before: ReadonlyMap<MessageId, Line>;
   /** What an answer to this window would be bound to. */
   readonly end: Line;
+  /** By message: the answer that it follows with neither a result nor a word of the user between them. */
+  readonly behindAnswer: ReadonlyMap<MessageId, MessageId>;
+  /** The answer that the window ends with. */
+  readonly lastAnswer: MessageId | undefined;
 }
 
 /**
@@ -59,11 +63,14 @@ export interface ThoughtReading {
 export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): ThoughtReading {
   const stale = new Set<MessageId>();
   const before = new Map<MessageId, Line>();
+  const behindAnswer = new Map<MessageId, MessageId>();
   let line = START;
   let isAnyKept = false;
+  let lastAnswer: MessageId | undefined;
   for (const message of marked) {
-    const { hash, thoughts, hidden } = traitsOf(message);
+    const { hash, thoughts, hidden, isAnswer } = traitsOf(message);
     if (thoughts > 0) {
+      if (lastAnswer !== undefined) behindAnswer.set(message.id, lastAnswer);
       const bound = lines.get(message.id);
       before.set(message.id, line);
       // Of several thoughts in one answer none stays without the others.
@@ -72,9 +79,11 @@ export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): Th
     } else if (hidden > 0 && isAnyKept) line = mix(line, GAP);
     // A message of nothing but stale thoughts is not sent.
     const isSent = hash !== undefined || (thoughts > 0 && !stale.has(message.id));
-    if (isSent) line = mix(line, hash ?? START);
+    if (!isSent) continue;
+    line = mix(line, hash ?? START);
+    lastAnswer = isAnswer ? message.id : undefined;
   }
-  return { stale, before, end: line };
+  return { stale, before, end: line, behindAnswer, lastAnswer };
 }
 
 /** Binds the thoughts that are not known yet: an answer to the last request to what was sent, any other to what stands before it. */
@@ -86,8 +95,21 @@ export function bindThoughts(bindings: ThoughtBindings, window: BoundWindow): Th
   const index = source.findLastIndex(({ id }) => id === sent?.afterId);
   const answerId = index === -1 ? undefined : source[index + 1]?.id;
   const lines = new Map(bindings.lines);
-  for (const [id, line] of unknown) lines.set(id, sent !== undefined && id === answerId ? sent.line : line);
+  for (const [id, line] of unknown) {
+    const isClosed = isClosedBySender(reading.behindAnswer.get(id), source, id);
+    lines.set(id, sent !== undefined && id === answerId ? sent.line : isClosed ? NEVER : line);
+  }
   return { ...bindings, lines };
+}
+
+/**
+ * A window that edits leave with an answer at its end is sent with a message behind it that asks to go on, and that is in no
+ * later request. True for an answer to such a window.
+ */
+function isClosedBySender(answerId: MessageId | undefined, source: Transcript, id?: MessageId): boolean {
+  if (answerId === undefined) return false;
+  const index = id === undefined ? source.length : source.findLastIndex((message) => message.id === id);
+  return source[index - 1]?.id !== answerId;
 }
 
 interface BoundWindow {
@@ -98,7 +120,8 @@ interface BoundWindow {
 
 /** Remembers that a window is being sent now. */
 export function sendThoughts(bindings: ThoughtBindings, { reading, source }: BoundWindow): ThoughtBindings {
-  return { ...bindings, sent: { afterId: source.at(-1)?.id, line: reading.end } };
+  const line = isClosedBySender(reading.lastAnswer, source) ? NEVER : reading.end;
+  return { ...bindings, sent: { afterId: source.at(-1)?.id, line } };
 }
 
 /** After the provider has refused a thought: none that was sent is sent again, and from now on its rule holds. */
@@ -273,6 +296,8 @@ interface Traits {
   readonly thoughts: number;
   /** Thoughts that an edit has hidden while something of the message stays. */
   readonly hidden: number;
+  /** The model has the last word in it. */
+  readonly isAnswer: boolean;
 }
 
 /** Messages never change, so each is read once. */
@@ -286,7 +311,8 @@ function traitsOf(message: Message): Traits {
   const hidden = parts.filter((part) => isThought(part) && !reachesModel(part)).length;
   const rest = parts.filter((part) => !isThought(part) && reachesModel(part));
   const hash = rest.length === 0 ? undefined : hashText(safeJson([role, ...rest.map(contentOf)]));
-  const traits = { hash, thoughts, hidden };
+  const isAnswer = role === "assistant" && rest.at(-1)?.type !== "tool";
+  const traits = { hash, thoughts, hidden, isAnswer };
   known.set(message, traits);
   return traits;
 }
