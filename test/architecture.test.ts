@@ -3,24 +3,46 @@ import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 /** The room table of the design: what each room may import. A change here is a design decision: explain it in docs/decisions. */
-const ENGINE = ["text", "transcript", "stages", "fork", "compaction", "tool-output", "session", "formats"];
+const ENGINE = [
+  "text",
+  "transcript",
+  "models",
+  "stages",
+  "fork",
+  "compaction",
+  "tool-output",
+  "session",
+  "formats",
+];
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   text: [],
   transcript: ["text"],
-  stages: ["transcript", "text"],
-  fork: ["stages", "transcript", "text"],
-  compaction: ["stages", "transcript", "text"],
+  // Facts about models: windows, prices, caches. Nothing else in src knows any.
+  models: ["transcript", "text"],
+  stages: ["models", "transcript", "text"],
+  fork: ["stages", "models", "transcript", "text"],
+  compaction: ["stages", "models", "transcript", "text"],
   "tool-output": ["text"],
-  session: ["compaction", "tool-output", "stages", "transcript", "text"],
+  session: ["compaction", "tool-output", "stages", "models", "transcript", "text"],
   // What `encode` writes is repaired as every request is.
-  formats: ["stages", "transcript", "text"],
+  formats: ["stages", "models", "transcript", "text"],
   // A session is read by one format and written as another, in the size that a fork would inherit.
-  handoff: ["formats", "fork", "stages", "transcript", "text"],
+  handoff: ["formats", "fork", "stages", "models", "transcript", "text"],
   // What the files of agents record of their requests, and what a provider's cache made of them.
-  cost: ["formats", "stages", "transcript", "text"],
+  cost: ["formats", "stages", "models", "transcript", "text"],
   stores: ["tool-output", "compaction", "session", "fork", "text"],
   // It opens the drivers of its stores itself, since the option `store` is the same in every agent; messages reach it through its port.
-  plugin: ["session", "tool-output", "compaction", "fork", "stages", "transcript", "text", "stores"],
+  plugin: [
+    "session",
+    "tool-output",
+    "compaction",
+    "fork",
+    "stages",
+    "models",
+    "transcript",
+    "text",
+    "stores",
+  ],
   // The child of a fork is written as a session is handed over.
   hosts: [...ENGINE, "handoff", "cost", "stores", "plugin"],
   eval: [...ENGINE, "stores"],

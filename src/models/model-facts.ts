@@ -1,0 +1,197 @@
+import { omitUndefined } from "../text/json.ts";
+import type { ModelRef } from "../transcript/message.ts";
+import { familyOf, isModelNamed, modelWords, windowInName } from "./model-name.ts";
+import type { AfterEdit, DatedPrices, LongPrompts, ModelRow, Resend } from "./model-row.ts";
+import builtIn from "./models.json" with { type: "json" };
+
+/** The rows that are built in, the newest model of each family first. */
+export const MODEL_ROWS: readonly ModelRow[] = builtIn as readonly ModelRow[];
+
+/**
+ * What is known of a model: by its name, else what the model of its family has that is most like it, else what is usual.
+ * Of several rows the one with the longest name counts. Rows of the caller count before those that are built in, cell by
+ * cell: what they leave out stays.
+ */
+export function modelFacts({ provider, id }: Partial<ModelRef>, lookup: ModelLookup = {}): ModelFacts {
+  const words = modelWords(id ?? "");
+  const own = namedRow(words, lookup.rows ?? []);
+  const named = namedRow(words, MODEL_ROWS);
+  const family = own?.family ?? named?.family ?? familyOf(words, provider);
+  const alike = family === undefined ? undefined : likestRow(words, family);
+  const known = own !== undefined || named !== undefined ? "name" : alike !== undefined ? "family" : "none";
+  const row: Partial<ModelRow> = { ...(named ?? alike), ...omitUndefined(own ?? {}) };
+  const prices = pricesOn(row, lookup.on);
+  return {
+    known,
+    name: row.names?.[0],
+    family,
+    ...limitsOf({ words, own, named, alike }),
+    cache: cacheOf(row, prices),
+    // The prices of another model are those of nobody.
+    ...omitUndefined({ prices: known === "name" ? prices : undefined, longPrompts: row.longPrompts }),
+    ...omitUndefined({ alwaysThinks: row.alwaysThinks, source: row.source, readOn: row.readOn }),
+    afterEdit: row.afterEdit ?? "kept",
+    resend: row.resend ?? "optional",
+    tokenizer: row.tokenizer ?? "other",
+    tokenizerMeasured: known === "name" && row.tokenizerMeasured === true,
+    assumed: assumedCells({ words, said: { ...named, ...omitUndefined(own ?? {}) } }),
+    remarks: row.remarks ?? {},
+  };
+}
+
+/** How facts are looked up. */
+export interface ModelLookup {
+  /** Rows that count before those that are built in. */
+  readonly rows?: readonly ModelRow[] | undefined;
+  /** The day for which prices are wanted, such as "2026-11-17". @default the day on which the row was read */
+  readonly on?: string | undefined;
+}
+
+/** What is known of a model; every cell that the engine needs has a value, and `assumed` names those that nobody stated. */
+export interface ModelFacts {
+  /** `family`: the facts are those of `name`, a model of its family. `none`: they are what is usual. */
+  readonly known: "name" | "family" | "none";
+  /** The model whose facts these are. */
+  readonly name: string | undefined;
+  readonly family: string | undefined;
+  readonly contextTokens: number;
+  /** The most input, where that has a limit of its own. */
+  readonly inputTokens?: number;
+  /** The most output; how much of the window is reserved for it is decided elsewhere. */
+  readonly outputTokens: number;
+  /** US dollars for a million tokens; unset where the model itself has none in the table. */
+  readonly prices?: DatedPrices;
+  readonly longPrompts?: LongPrompts;
+  readonly cache: ModelCache | "none";
+  readonly alwaysThinks?: boolean;
+  readonly afterEdit: AfterEdit;
+  readonly resend: Resend;
+  readonly tokenizer: string;
+  readonly tokenizerMeasured: boolean;
+  /** Cells that no row states for this model. */
+  readonly assumed: readonly AssumableCell[];
+  readonly source?: string;
+  readonly readOn?: string;
+  readonly remarks: Readonly<Record<string, string>>;
+}
+
+type AssumableCell = "contextTokens" | "outputTokens" | "cache";
+
+/** A provider's cache in multiples of the price of input. */
+export interface ModelCache {
+  /** How long a prompt may be kept; what is asked for without further words first. */
+  readonly lives: readonly string[];
+  readonly readFactor: number;
+  /** By how long it is kept; as input where it is not named. */
+  readonly writeFactor: Readonly<Record<string, number>>;
+  readonly leastTokens: number;
+  readonly stepTokens: number;
+}
+
+/** What most models took when nothing better was known. */
+const USUAL = { contextTokens: 128_000, outputTokens: 16_384 };
+/** A cache that is not known: an edit is paid for, and waits for a short pause only. */
+const USUAL_CACHE = { life: "5m", readFactor: 0.1, writeFactor: 1.25, leastTokens: 1_024, stepTokens: 1 };
+
+interface FoundRows {
+  readonly words: readonly string[];
+  readonly own: ModelRow | undefined;
+  readonly named: ModelRow | undefined;
+  readonly alike: ModelRow | undefined;
+}
+
+function limitsOf({ words, own, named, alike }: FoundRows) {
+  const inName = windowInName(words);
+  // An input limit belongs to the window that it stands beside.
+  const window = own?.contextTokens
+    ? own
+    : inName !== undefined
+      ? { contextTokens: inName }
+      : named?.contextTokens
+        ? { ...named, ...omitUndefined({ inputTokens: own?.inputTokens }) }
+        : { ...alike, ...omitUndefined({ inputTokens: own?.inputTokens }) };
+  const { contextTokens = USUAL.contextTokens, inputTokens } = window as Partial<ModelRow>;
+  return {
+    contextTokens,
+    ...omitUndefined({ inputTokens }),
+    outputTokens: own?.outputTokens ?? named?.outputTokens ?? alike?.outputTokens ?? USUAL.outputTokens,
+  };
+}
+
+function cacheOf({ cache = {} }: Partial<ModelRow>, prices: DatedPrices | undefined): ModelFacts["cache"] {
+  if (cache === "none") return cache;
+  const { leastTokens = USUAL_CACHE.leastTokens, stepTokens = USUAL_CACHE.stepTokens } = cache;
+  const lives = cache.lives ?? Object.keys(prices?.cacheWrite ?? {});
+  const rest = { lives: lives.length > 0 ? lives : [USUAL_CACHE.life], leastTokens, stepTokens };
+  if (prices !== undefined && prices.input > 0) {
+    const writes = Object.entries(prices.cacheWrite ?? {});
+    return {
+      ...rest,
+      readFactor: prices.cacheRead / prices.input,
+      writeFactor: Object.fromEntries(writes.map(([life, price]) => [life, price / prices.input])),
+    };
+  }
+  const { readFactor, writeFactor = {} } = cache;
+  if (readFactor !== undefined) return { ...rest, readFactor, writeFactor };
+  const usual = Object.fromEntries(rest.lives.map((life) => [life, USUAL_CACHE.writeFactor]));
+  return { ...rest, readFactor: USUAL_CACHE.readFactor, writeFactor: usual };
+}
+
+function assumedCells({
+  words,
+  said,
+}: {
+  readonly words: readonly string[];
+  readonly said: Partial<ModelRow>;
+}): readonly AssumableCell[] {
+  const { contextTokens = windowInName(words), outputTokens, cache, prices } = said;
+  const hasPrice = prices !== undefined || (cache !== "none" && cache?.readFactor !== undefined);
+  const isCacheKnown = cache === "none" || (hasPrice && cache?.lives !== undefined);
+  return [
+    ...(contextTokens === undefined ? ["contextTokens" as const] : []),
+    ...(outputTokens === undefined ? ["outputTokens" as const] : []),
+    ...(isCacheKnown ? [] : ["cache" as const]),
+  ];
+}
+
+/** The prices in force on a day; before the first of them, the first. */
+function pricesOn({ prices = [], readOn }: Partial<ModelRow>, on = readOn): DatedPrices | undefined {
+  const dated = prices.toSorted((one, other) => ((one.from ?? "") < (other.from ?? "") ? -1 : 1));
+  return dated.findLast(({ from = "" }) => on === undefined || from <= on) ?? dated[0];
+}
+
+/** The row with the longest name that the words contain. */
+function namedRow(words: readonly string[], rows: readonly ModelRow[]): ModelRow | undefined {
+  let [best, length]: [ModelRow | undefined, number] = [undefined, 0];
+  for (const row of rows)
+    for (const name of wordsOfNames(row))
+      if (name.length > length && isModelNamed(words, name)) [best, length] = [row, name.length];
+  return best;
+}
+
+/** The row of a family that shares most words with the name and its main version; of equal ones the newest. */
+function likestRow(words: readonly string[], family: string): ModelRow | undefined {
+  let [best, most]: [ModelRow | undefined, number] = [undefined, -1];
+  const version = words.find(isNumber);
+  for (const row of MODEL_ROWS) {
+    if (row.family !== family || row.contextTokens === undefined) continue;
+    for (const name of wordsOfNames(row)) {
+      const shared = name.filter((word) => !isNumber(word) && words.includes(word)).length;
+      const score = shared + (version !== undefined && name.find(isNumber) === version ? 1 : 0);
+      if (score > most) [best, most] = [row, score];
+    }
+  }
+  return best;
+}
+
+function isNumber(word: string): boolean {
+  return /^\d+$/.test(word);
+}
+
+const namesOfRows = new WeakMap<ModelRow, readonly (readonly string[])[]>();
+
+function wordsOfNames(row: ModelRow): readonly (readonly string[])[] {
+  const known = namesOfRows.get(row) ?? row.names.map(modelWords);
+  namesOfRows.set(row, known);
+  return known;
+}
