@@ -13,7 +13,6 @@ export { type AnswerFacts, answerFacts } from "./hosts/ai-sdk/conversation.ts";
 export {
   createModelSummarizer,
   GiveUpError,
-  knownLimits,
   type LanguageModelLike,
 } from "./hosts/ai-sdk/language-model.ts";
 export type { CarryoverOptions, CarryoverStore } from "./hosts/ai-sdk/open-conversation.ts";

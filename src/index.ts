@@ -68,6 +68,16 @@ export type {
   RecordStored,
   RecordWrite,
 } from "./fork/life/record-store.ts";
+export { type CacheProfile, cacheProfile, NO_CACHE } from "./models/cache-profile.ts";
+export { type ModelCache, type ModelFacts, type ModelLookup, modelFacts } from "./models/model-facts.ts";
+export type {
+  AfterEdit,
+  CacheFacts,
+  DatedPrices,
+  LongPrompts,
+  ModelRow,
+  Resend,
+} from "./models/model-row.ts";
 export type {
   GiveUpReason,
   IdleReason,

@@ -11,12 +11,6 @@ export {
   type PlanEditsRequest,
   planEdits,
 } from "./stages/cache-plan.ts";
-export {
-  CACHE_PROFILES,
-  type CacheProfile,
-  type CacheProfileName,
-  cacheProfileFor,
-} from "./stages/cache-profiles.ts";
 export { type KeepLinesOptions, keepLines } from "./stages/lines/keep-lines.ts";
 export { type PruneOptions, type PrunePlan, pruneStage, restore } from "./stages/prune.ts";
 export { redactTranscript } from "./stages/redact.ts";

@@ -45,7 +45,7 @@ const root = join(tmpdir(), "carryover-bad-settings");
 const model = { provider: "test", modelId: "test", doGenerate() {}, doStream() {} };
 const plan = () => main.planCompaction({ transcript: messages, trigger: "manual" });
 const session = () => main.createSession({ clock });
-const prunePlan = { transcript: messages, edits: [], profile: stages.CACHE_PROFILES.none, expectedTurns: 1 };
+const prunePlan = { transcript: messages, edits: [], profile: main.NO_CACHE, expectedTurns: 1 };
 const contract = {
   format: formats.openaiChat,
   wire: [],
@@ -603,12 +603,12 @@ describe("what cannot be meant", () => {
     [
       "a name of a cache profile",
       () => main.createSession({ clock }, { cache: wild("anthropic-1h") }),
-      'cache is "anthropic-1h"; give CACHE_PROFILES["anthropic-1h"] of carryover/stages',
+      'cache is "anthropic-1h"; give a profile such as cacheProfile({ id: "claude-opus-5-5" }, { life: "1h" }) gives',
     ],
     [
       "another name for a cache profile",
       () => main.createSession({ clock }, { cache: wild("claude") }),
-      'cache is "claude"; give a profile such as CACHE_PROFILES.anthropic of carryover/stages',
+      'cache is "claude"; give a profile such as cacheProfile({ id: "claude-opus-5-5" }, { life: "1h" }) gives',
     ],
   ];
   it.each(rows.map(([name, call, ...problems]) => ({ name, call, problems })))(

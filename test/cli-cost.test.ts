@@ -65,25 +65,21 @@ describe("carryover cost", () => {
 
   it("takes other prices, and says what is wrong with them", async () => {
     const prices = join(folder, "prices.json");
-    const row = {
-      model: "opus",
-      input: 1,
-      output: 1,
-      cacheRead: 1,
-      cacheWrite: 1,
-      readOn: "2026-11-16",
-      source: "me",
-    };
+    const price = { input: 1, output: 1, cacheRead: 1, cacheWrite: { "5m": 1, "1h": 1 } };
+    const row = { names: ["claude-opus-4-6"], prices: [price], source: "me" };
     writeFileSync(prices, JSON.stringify([row]));
-    const { stdout } = await carryover(["cost", file, "--prices", prices, "--json"]);
+    const { stdout } = await carryover(["cost", file, "--models", prices, "--json"]);
     const { totals } = JSON.parse(stdout);
     const tokens =
       totals.inputTokens + totals.outputTokens + totals.cacheReadTokens + totals.cacheWriteTokens;
     expect(totals.costUSD).toBeCloseTo(tokens / 1e6, 9);
-    writeFileSync(prices, JSON.stringify([{ ...row, input: "1" }]));
-    const wrong = await carryover(["cost", file, "--prices", prices]);
+    writeFileSync(prices, JSON.stringify([{ ...row, prices: [{ ...price, input: "1" }], window: 1 }]));
+    const wrong = await carryover(["cost", file, "--models", prices]);
     expect(wrong).toMatchObject({ status: 2, stdout: "" });
-    expect(wrong.stderr).toContain("input");
+    expect(wrong.stderr).toMatch(/prices\.0\.input[\s\S]*window/);
+    const old = await carryover(["cost", file, "--prices", prices]);
+    expect(old).toMatchObject({ status: 2, stdout: "" });
+    expect(old.stderr).toContain("--prices is now --models");
   });
 
   it("asks for a session where there is none, and shows no example", async () => {

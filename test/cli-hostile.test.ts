@@ -112,7 +112,7 @@ describe("nothing of a session, a file name or an argument reaches the terminal 
     ["cost of a folder", () => ["cost", work, "--jobs", "1"]],
     ["cost for a program", () => ["cost", session("claude-code"), "--json"]],
     ["cost of a folder for a program", () => ["cost", work, "--jobs", "1", "--json"]],
-    ["cost at prices that are not there", () => ["cost", session("claude-code"), "--prices", NAME]],
+    ["cost at prices that are not there", () => ["cost", session("claude-code"), "--models", NAME]],
     ["stats", () => ["stats", work]],
     ["stats for a program", () => ["stats", work, "--json"]],
     ["eval", () => ["eval", work, "--no-cache", "--jobs", "1", "--probes", "2", "--budget", "20k"]],

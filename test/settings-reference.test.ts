@@ -78,7 +78,6 @@ const WHERE_ELSE: Readonly<Record<string, string>> = {
   EstimateTokensOptions: "in the section of estimates",
   FileRecordStoreOptions: "in the section of file journals",
   CleanSpillsOptions: "in the section of file spills",
-  knownLimits: "a function",
   DEFAULT_TOOL_OUTPUT_LIMITS: "a value",
   DEFAULT_COMPACTION_SETTINGS: "a value",
 };

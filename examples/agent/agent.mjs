@@ -1,8 +1,8 @@
 // One conversation with a model. What is said is on disk before the next thing happens: it may be killed at any time.
 import { join } from "node:path";
 import { asSchema, streamText } from "ai";
-import { createSession, createSystemClock, estimateMessageTokens, forkContext } from "carryover";
-import { aiSdk, answerFacts, createModelSummarizer, createRecallTool, knownLimits } from "carryover/ai-sdk";
+import { createSession, createSystemClock, estimateMessageTokens, forkContext, modelFacts } from "carryover";
+import { aiSdk, answerFacts, createModelSummarizer, createRecallTool } from "carryover/ai-sdk";
 import { createFileJournal, createFileSpillStore } from "carryover/node";
 
 const SYSTEM = "You are a coding agent in a terminal. What has left your window you can recall.";
@@ -30,12 +30,11 @@ export async function openAgent(options) {
 
   /** A session by these settings: `profile`, and those of a compaction. Throws when one is wrong. */
   async function startSession({ profile = "default", ...compaction }) {
-    const { contextTokens: windowTokens, outputTokens } = knownLimits(compactionModel.modelId);
+    const { contextTokens: windowTokens, outputTokens } = modelFacts(refOf(compactionModel));
     const started = createSession(ports, {
       profile,
       compaction,
       model: refOf(model),
-      limits: knownLimits(model.modelId),
       summarizer: { model: refOf(compactionModel), windowTokens, outputTokens },
       systemChars: SYSTEM.length,
       toolsChars,

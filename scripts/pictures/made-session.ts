@@ -26,7 +26,7 @@ export async function madeSession(): Promise<InspectedSession> {
         format: input.format,
         transcript: input.transcript,
         problems: [],
-        windowTokens: 200_000,
+        window: { tokens: 200_000, isKnown: true },
         cost: explainCost(readRequests(await readInput(file))),
       },
       "redacted",

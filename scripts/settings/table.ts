@@ -2,7 +2,6 @@ import { DEFAULT_OVERFLOW_SETTINGS } from "../../src/compaction/trigger/overflow
 import { readForkOptions } from "../../src/fork/context/options.ts";
 import { readPluginOptions } from "../../src/plugin/context/options.ts";
 import { readSessionOptions } from "../../src/session/options.ts";
-import { CACHE_PROFILES } from "../../src/stages/cache-profiles.ts";
 import { PRUNE_DEFAULTS } from "../../src/stages/prune.ts";
 import { DOCUMENTED_TIER_LIMITS } from "../../src/stages/tiers.ts";
 import { DEFAULT_TOOL_OUTPUT_LIMITS } from "../../src/tool-output/limits.ts";
@@ -41,9 +40,14 @@ export const GROUPS: readonly Group[] = [
         when: "the model is known before its first answer: it decides cache prices and token family",
       },
       limits: {
-        default: "unknown",
+        default: "what is known of the model",
         from: `${D3}, ${D4}`,
-        when: "always, if you know the window; what a refusal names is learned in any case",
+        when: "the window is another one than is known; what a refusal names is learned in any case",
+      },
+      models: {
+        default: "those that are built in",
+        from: OWN,
+        when: "windows or prices differ, or a model is not in the table ([Models](models.md))",
       },
       compaction: {
         default: "see below",
@@ -488,7 +492,7 @@ export const GROUPS: readonly Group[] = [
     title: "`models` of the plugin",
     about: 'By `"provider/model"`.',
     file: "src/plugin/context/options.ts",
-    interface: "ModelThresholds",
+    interface: "ModelOptions",
     from: OWN,
     unit: 'tokens, or a share such as "80%"',
     notes: {
@@ -502,16 +506,18 @@ export const GROUPS: readonly Group[] = [
         when: "more or less of the newest outputs has to stay whole",
       },
       inheritAtMost: { default: "half of the child's window", when: "children are too full at once" },
+      facts: {
+        default: "what the agent says, else what is built in",
+        unit: "the cells of a row ([Models](models.md))",
+        when: "your window or prices differ",
+      },
     },
   },
   {
     title: "`cache` of a session, `profile` of `planEdits`",
-    about: `What a provider charges for a prompt that it has seen before. A known one is given as \`cache: CACHE_PROFILES.anthropic\`, with \`CACHE_PROFILES\` of \`carryover/stages\`; the names are ${Object.keys(
-      CACHE_PROFILES,
-    )
-      .map((name) => `\`${name}\``)
-      .join(", ")}.`,
-    file: "src/stages/cache-profiles.ts",
+    about:
+      'What a provider charges for a prompt that it has seen before. By default it is what is known of the model ([Models](models.md)); `cacheProfile({ id: "claude-opus-5-5" }, { life: "1h" })` gives that of another life of the cache.',
+    file: "src/models/cache-profile.ts",
     interface: "CacheProfile",
     from: "the providers' prices, decision 0007",
     when: "your prices differ; all are given together",

@@ -12,6 +12,7 @@ import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import { formatNumber } from "../text/truncate.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
+import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "./files/read-models.ts";
 import {
   editedText,
   type FileVersion,
@@ -37,11 +38,15 @@ import {
 
 /** `carryover compact`: what a compaction would do to a session, or the compaction itself. */
 export function compactCommand(): Command {
-  return new Command("compact")
+  return withModelsOption(new Command("compact"))
     .description("show what a compaction would sum up, keep and clear; with a model, do it")
     .argument("<session>", SESSION_ARGUMENT)
     .option("--json", "print for a program to read")
-    .option("--window <tokens>", "the window of the model that reads the session", parseSize, 200_000)
+    .option(
+      "--window <tokens>",
+      "the window of the model that reads the session; by default what is known of its model",
+      parseSize,
+    )
     .option("--keep <tokens>", "how much of the newest part stays word for word", parseSize)
     .option("--model <name>", "the model that writes the summary; needs --url")
     .option("--url <url>", "an OpenAI-compatible API, such as http://localhost:11434/v1")
@@ -65,9 +70,9 @@ Without --model and --fold nothing is done and nothing leaves the machine. With 
 format of the file, goes to standard output unless --out or --write is given. Secrets are redacted before anything
 is sent.`;
 
-interface CompactFlags {
+interface CompactFlags extends ModelsFlag {
   readonly json?: true;
-  readonly window: number;
+  readonly window?: number;
   readonly keep?: number;
   readonly model?: string;
   readonly url?: string;
@@ -87,7 +92,7 @@ async function runCompact(named: string, flags: CompactFlags): Promise<void> {
   const version = flags.write ? await fileVersion(path) : undefined;
   const { file } = await openSession(path, { keep: isDryRun ? "window" : "all" });
   const plan = planFileCompaction(file, {
-    windowTokens: flags.window,
+    windowTokens: flags.window ?? windowOfFile(file, await modelsOf(flags)).tokens,
     keepTokens: flags.keep,
     overflow: overflowOfEnvironment(process.env),
   });

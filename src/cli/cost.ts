@@ -1,7 +1,7 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { causesByCost, costRows, dearest, priceSources, rewritingLine } from "../cost/describe-cost.ts";
 import {
   CAUSE_NAMES,
@@ -11,17 +11,14 @@ import {
   type SessionCost,
 } from "../cost/explain-cost.ts";
 import { readRequests } from "../cost/read-requests.ts";
-import {
-  type ExplainedRequest,
-  MODEL_PRICES,
-  type ModelPrice,
-  readPrices,
-} from "../cost/recorded-request.ts";
+import type { ExplainedRequest } from "../cost/recorded-request.ts";
 import { replayCost } from "../eval/measures/measure-cost.ts";
 import { folderBeside } from "../hosts/host-files.ts";
+import type { ModelRow } from "../models/model-row.ts";
 import { errorMessage, formatNumber, formatUSD } from "../text/truncate.ts";
 import { findTranscriptFiles, isFolder } from "./files/find-files.ts";
 import { type InputFile, readInput, sessionLabel } from "./files/read-input.ts";
+import { type ModelsFlag, modelsOf, withModelsOption } from "./files/read-models.ts";
 import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";
 import { sortDescending, sumOf } from "./inspect/profile-session.ts";
 import { noSession } from "./sessions/find-newest-session.ts";
@@ -46,12 +43,12 @@ import {
 
 /** `carryover cost`: what a session or a folder of them cost, and what broke the provider's cache. */
 export function costCommand(): Command {
-  return withFolderOptions(new Command("cost"))
+  return withModelsOption(withFolderOptions(new Command("cost")))
     .description(
       "say what a session cost, how much of that was rewriting, and what broke the provider's cache",
     )
     .argument("[session]", `${SESSION_ARGUMENT}, or a folder of sessions; the newest session without it`)
-    .option("--prices <file>", "a JSON file with prices, which count before the ones that are built in")
+    .addOption(new Option("--prices <file>").hideHelp())
     .addHelpText("after", EXAMPLES)
     .action(runCost);
 }
@@ -61,26 +58,31 @@ Examples:
   carryover cost
   carryover cost ~/.claude/projects/my-project/0240bd7a.jsonl
   carryover cost ~/.claude/projects --top 10
-  carryover cost session.jsonl --prices prices.json
+  carryover cost session.jsonl --models models.json
   carryover cost --json | jq '.breaks[] | {cause, costUSD}'
 
-A row of prices, in dollars for a million tokens: { "model": "my-model", "input": 1, "output": 5,
-"cacheRead": 0.1, "cacheWrite": 1.25, "readOn": "2026-11-16", "source": "my contract" }; "model" is a
-regular expression. Nothing is written.`;
+A row of models.json, in dollars for a million tokens: { "names": ["my-model"], "prices": [{ "input": 1,
+"output": 5, "cacheRead": 0.1, "cacheWrite": { "5m": 1.25 } }], "source": "my contract" }. docs/models.md has
+all cells. Nothing is written.`;
 
-interface CostFlags extends FolderFlags {
+interface CostFlags extends FolderFlags, ModelsFlag {
+  /** As it was called before. */
   readonly prices?: string;
 }
 
 async function runCost(named: string | undefined, flags: CostFlags): Promise<void> {
-  const prices = flags.prices === undefined ? undefined : await readPriceFile(flags.prices);
-  if (flags.worker && !isMainThread) return serveThread((path) => fileCost(path, prices));
+  if (flags.prices !== undefined)
+    throw new CliError("--prices is now --models", [
+      "Its rows have another form: carryover cost --help shows one.",
+    ]);
+  const models = await modelsOf(flags);
+  if (flags.worker && !isMainThread) return serveThread((path) => fileCost(path, models));
   const path = named === undefined ? undefined : await sessionPath(named);
-  if (path !== undefined && path !== "-" && isFolder(path)) return printFolder(path, { flags, prices });
+  if (path !== undefined && path !== "-" && isFolder(path)) return printFolder(path, { flags, models });
   const { file, found, isExample } = await openSession(path, { keep: "window" });
   if (isExample) throw noSession();
-  const cost = explainCost(readRequests(file), prices && { prices });
-  const subAgents = await subAgentCosts(file.name, prices);
+  const cost = explainCost(readRequests(file), { models });
+  const subAgents = await subAgentCosts(file.name, models);
   if (cost.totals.requests === 0)
     throw new CliError(`${file.name} does not record what its requests used`, [
       "Claude Code, Codex, OpenCode, pi and Gemini CLI record it.",
@@ -92,7 +94,7 @@ async function runCost(named: string | undefined, flags: CostFlags): Promise<voi
     return;
   }
   const colors = colorsFor(process.stdout);
-  const report = sessionReport({ cost, subAgents, pruning, prices, top: flags.top, colors });
+  const report = sessionReport({ cost, subAgents, pruning, models, top: flags.top, colors });
   const head = [
     ...(found === undefined ? [] : [colors.dim(found)]),
     colors.bold(sessionLabel(file, file.name)),
@@ -100,31 +102,17 @@ async function runCost(named: string | undefined, flags: CostFlags): Promise<voi
   process.stdout.write(`${wrapped([...head, ...report].join("\n"), process.stdout)}\n`);
 }
 
-/** Prices of a user, before our own. */
-async function readPriceFile(path: string): Promise<readonly ModelPrice[]> {
-  const text = await readFile(path, "utf8").catch((error: Error) => {
-    throw new CliError(`Cannot read ${path}: ${error.message}`, [], { cause: error });
-  });
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new CliError(`${path} is no JSON: ${errorMessage(error)}`, [], { cause: error });
-  }
-  return [...readPrices(value), ...MODEL_PRICES];
-}
-
 /** What one file cost; its requests are those of a session, or of a sub-agent. */
 type FileCost =
   | { readonly status: "read"; readonly path: string; readonly cost: SessionCost }
   | { readonly status: "skipped"; readonly path: string; readonly reason: string };
 
-async function fileCost(path: string, prices: readonly ModelPrice[] | undefined): Promise<FileCost> {
+async function fileCost(path: string, models: readonly ModelRow[] | undefined): Promise<FileCost> {
   try {
     return {
       status: "read",
       path,
-      cost: explainCost(readRequests(await readInput(path, "window")), prices && { prices }),
+      cost: explainCost(readRequests(await readInput(path, "window")), { models }),
     };
   } catch (error) {
     return { status: "skipped", path, reason: errorMessage(error) };
@@ -132,11 +120,11 @@ async function fileCost(path: string, prices: readonly ModelPrice[] | undefined)
 }
 
 /** Claude Code keeps the sessions of sub-agents in a folder beside the session. */
-async function subAgentCosts(path: string, prices: readonly ModelPrice[] | undefined) {
+async function subAgentCosts(path: string, models: readonly ModelRow[] | undefined) {
   const folder = join(folderBeside(path), "subagents");
   const names = await readdir(folder).catch(() => []);
   const costs = await Promise.all(
-    names.filter((name) => name.endsWith(".jsonl")).map((name) => fileCost(join(folder, name), prices)),
+    names.filter((name) => name.endsWith(".jsonl")).map((name) => fileCost(join(folder, name), models)),
   );
   return costs.flatMap((each) =>
     each.status === "read" ? [{ path: each.path, totals: each.cost.totals }] : [],
@@ -158,17 +146,17 @@ interface SessionReport {
   readonly cost: SessionCost;
   readonly subAgents: Awaited<ReturnType<typeof subAgentCosts>>;
   readonly pruning: Awaited<ReturnType<typeof pruningShare>>;
-  readonly prices: readonly ModelPrice[] | undefined;
+  readonly models: readonly ModelRow[] | undefined;
   readonly top: number;
   readonly colors: Colors;
 }
 
-function sessionReport({ cost, subAgents, pruning, prices, top, colors }: SessionReport): readonly string[] {
+function sessionReport({ cost, subAgents, pruning, models, top, colors }: SessionReport): readonly string[] {
   const { totals, breaks, rewriting, requests } = cost;
-  const models = [...new Set(requests.flatMap(({ model }) => model?.id ?? []))];
+  const names = [...new Set(requests.flatMap(({ model }) => model?.id ?? []))];
   const agentsUSD = sumOf(subAgents, ({ totals }) => totals.costUSD);
   return [
-    `${colors.bold(formatUSD(totals.costUSD))} for ${formatCount(totals.requests, "request")} of ${models.join(", ") || "a model without a name"}${unpricedNote(totals.unpriced)}`,
+    `${colors.bold(formatUSD(totals.costUSD))} for ${formatCount(totals.requests, "request")} of ${names.join(", ") || "a model without a name"}${unpricedNote(totals.unpriced)}`,
     ...(subAgents.length === 0
       ? []
       : [
@@ -186,14 +174,14 @@ function sessionReport({ cost, subAgents, pruning, prices, top, colors }: Sessio
           "",
           `Carryover's pruning on the same ${formatNumber(pruning.steps)} steps: ${pruning.shareOfCost.toFixed(2)} of what sending everything costs (a replay of the recorded texts at Anthropic's cache prices).`,
         ]),
-    ...sourceLines(priceSources(cost, prices)),
+    ...sourceLines(priceSources(cost, models)),
   ];
 }
 
 function unpricedNote(unpriced: number): string {
   return unpriced === 0
     ? ""
-    : `; ${formatCount(unpriced, "request")} without a known price not counted (--prices)`;
+    : `; ${formatCount(unpriced, "request")} without a known price not counted (--models)`;
 }
 
 function requestPlace(request: ExplainedRequest | undefined): string {
@@ -243,12 +231,12 @@ function causeSection(
 function sourceLines(sources: readonly string[]): readonly string[] {
   return sources.length === 0
     ? []
-    : ["", `Prices: ${sources.join("; ")}; a subscription pays otherwise. Others with --prices.`];
+    : ["", `Prices: ${sources.join("; ")}; a subscription pays otherwise. Others with --models.`];
 }
 
 async function printFolder(
   folder: string,
-  { flags, prices }: { readonly flags: CostFlags; readonly prices: readonly ModelPrice[] | undefined },
+  { flags, models }: { readonly flags: CostFlags; readonly models: readonly ModelRow[] | undefined },
 ): Promise<void> {
   const files = await findTranscriptFiles([folder]);
   const progress = createFileProgress(process.stderr, files.length);
@@ -256,8 +244,8 @@ async function printFolder(
     const measured = await measureFiles({
       files,
       threads: flags.jobs,
-      createMeasure: () => (path: string) => fileCost(path, prices),
-      argv: ["cost", "--worker", ...(flags.prices === undefined ? [] : ["--prices", flags.prices])],
+      createMeasure: () => (path: string) => fileCost(path, models),
+      argv: ["cost", "--worker", ...(flags.models === undefined ? [] : ["--models", flags.models])],
       onOutcome: (done) => progress.step(done),
       signal,
     }).finally(() => progress.end());

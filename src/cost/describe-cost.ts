@@ -1,6 +1,7 @@
+import type { ModelRow } from "../models/model-row.ts";
 import { formatNumber, formatUSD, plural } from "../text/truncate.ts";
 import type { BreakCause, CacheBreak, SessionCost } from "./explain-cost.ts";
-import { type ModelPrice, priceOf } from "./recorded-request.ts";
+import { createPriceFinder } from "./recorded-request.ts";
 
 /** What a session cost, row by row: a name, dollars, and what they were paid for. */
 export function costRows({ totals }: SessionCost): readonly CostRow[] {
@@ -67,11 +68,16 @@ interface CauseSum {
 }
 
 /** Where the prices of a session come from, a line each. */
-export function priceSources({ requests }: SessionCost, prices?: readonly ModelPrice[]): readonly string[] {
-  const rows = requests.flatMap(({ model, priced }) =>
-    priced === "table" ? (priceOf(model, prices) ?? []) : [],
-  );
-  const listed = [...new Set(rows.map(({ source, readOn }) => `${source}, read on ${readOn}`))];
+export function priceSources({ requests }: SessionCost, models?: readonly ModelRow[]): readonly string[] {
+  const priceFor = createPriceFinder(models);
+  const found = requests.flatMap((request) => (request.priced === "table" ? (priceFor(request) ?? []) : []));
+  const listed = [
+    ...new Set(
+      found.map(({ source = "your own", readOn }) =>
+        readOn === undefined ? source : `${source}, read on ${readOn}`,
+      ),
+    ),
+  ];
   const byAgent = requests.some(({ priced }) => priced === "agent") ? ["what the agent itself recorded"] : [];
   return [...byAgent, ...listed];
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { linesOf, next, type Sent, START, size, text } from "../../test/rig/cache-session.ts";
+import { readModelRows } from "../models/model-row.ts";
 import { asObject } from "../text/json.ts";
 import { dearest } from "./describe-cost.ts";
 import { type BreakCause, explainCost } from "./explain-cost.ts";
 import { readRequests } from "./read-requests.ts";
-import { readPrices } from "./recorded-request.ts";
 
 function costOf(wire: readonly unknown[]) {
   return explainCost(readRequests({ format: "claude-code", wire, transcript: [] }));
@@ -206,24 +206,15 @@ describe("the cost of a session", () => {
   });
 
   it("goes by other prices where they are given", () => {
-    const prices = readPrices([
-      {
-        model: "hal",
-        input: 1,
-        output: 2,
-        cacheRead: 0,
-        cacheWrite: 1,
-        readOn: "2026-11-16",
-        source: "the bill",
-      },
+    const models = readModelRows([
+      { names: ["hal-9000"], prices: [{ input: 1, output: 2, cacheRead: 0 }], source: "the bill" },
     ]);
     const wire = linesOf([{ ...START, model: "hal-9000" }]);
-    const { totals } = explainCost(readRequests({ format: "claude-code", wire, transcript: [] }), { prices });
+    const { totals } = explainCost(readRequests({ format: "claude-code", wire, transcript: [] }), { models });
     expect(totals.costUSD).toBeCloseTo(
       (size([...START.tools, START.system, ...START.messages]) + 3 + 200) / 1e6,
       9,
     );
-    expect(() => readPrices([{ model: "(", input: -1 }])).toThrow(/regular expression[\s\S]*input/);
   });
 
   it("lists the dearest breaks first", () => {

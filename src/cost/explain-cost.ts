@@ -1,11 +1,11 @@
-import { CACHE_PROFILES, type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
+import { type CacheProfile, cacheProfile, NO_CACHE } from "../models/cache-profile.ts";
+import type { ModelRow } from "../models/model-row.ts";
 import { asObject, asString, omitUndefined, safeJson } from "../text/json.ts";
 import { formatNumber } from "../text/truncate.ts";
 import {
   type CostTotals,
   createPriceFinder,
   type ExplainedRequest,
-  type ModelPrice,
   priceRequest,
   priceRewriting,
   promptTokensOf,
@@ -21,15 +21,16 @@ import {
  */
 export function explainCost(
   requests: readonly RecordedRequest[],
-  { prices }: { readonly prices?: readonly ModelPrice[] } = {},
+  { models }: { readonly models?: readonly ModelRow[] | undefined } = {},
 ): SessionCost {
   const previous = previousRequests(requests);
-  const priceFor = createPriceFinder(prices);
+  const priceFor = createPriceFinder(models);
+  const profileOf = createProfileFinder(models);
   const explained = requests.map((request, index): ExplainedRequest => {
-    const price = priceFor(request.model);
+    const price = priceFor(request);
     const byKind = price && priceRequest(request, price);
-    // What the agent says holds, unless other prices were given.
-    const recorded = prices === undefined ? request.costUSD : undefined;
+    // What the agent says holds, unless other facts were given.
+    const recorded = models === undefined ? request.costUSD : undefined;
     const costUSD = recorded ?? (byKind && totalUSD(byKind));
     const { prompt: _, since: __, continues: ___, costUSD: ____, ...rest } = request;
     const priced = recorded !== undefined ? "agent" : price !== undefined ? "table" : "unknown";
@@ -37,9 +38,9 @@ export function explainCost(
   });
   const breaks = requests.flatMap((request, index) => {
     const before = previous[index];
-    const found = before && findBreak(requests, { index, before });
+    const found = before && findBreak(requests, { index, before, profileOf });
     if (!found) return [];
-    const price = priceFor(request.model);
+    const price = priceFor(request);
     const costUSD = price && priceRewriting(request, found.rewrittenTokens, price);
     return [{ ...found, request: index, ...omitUndefined({ costUSD }) }];
   });
@@ -141,24 +142,42 @@ function previousRequests(requests: readonly RecordedRequest[]): readonly (Recor
 interface BreakContext {
   readonly index: number;
   readonly before: RecordedRequest;
+  readonly profileOf: ProfileFinder;
+}
+
+type ProfileFinder = (request: RecordedRequest) => CacheProfile;
+
+function createProfileFinder(rows: readonly ModelRow[] | undefined): ProfileFinder {
+  const known = new Map<string, CacheProfile>();
+  return ({ model }) => {
+    if (model === undefined) return NO_CACHE;
+    const key = `${model.provider}/${model.id}`;
+    const profile = known.get(key) ?? cacheProfile(model, { rows });
+    known.set(key, profile);
+    return profile;
+  };
 }
 
 function findBreak(
   requests: readonly RecordedRequest[],
-  { index, before }: BreakContext,
+  { index, before, profileOf }: BreakContext,
 ): Omit<CacheBreak, "request" | "costUSD"> | undefined {
   const request = requests[index] ?? before;
   const { cacheReadTokens, inputTokens, cacheWriteTokens } = request.usage;
-  const leftTokens = cachedTokens(before);
+  const leftTokens = cachedTokens(before, profileOf(before));
   const lostTokens = leftTokens - cacheReadTokens;
   const rewrittenTokens = Math.min(lostTokens, inputTokens + cacheWriteTokens);
   if (rewrittenTokens < LEAST_TOKENS) return undefined;
   const pauseMs =
     request.atMs === undefined || before.atMs === undefined ? undefined : request.atMs - before.atMs;
   const writer = findBefore(requests, index, ({ usage }) => usage.cacheWriteTokens > 0);
-  const [first, ...others] = causesOf(request, before, { pauseMs, writer: requests[writer] });
+  const [first, ...others] = causesOf(request, before, {
+    pauseMs,
+    writer: requests[writer],
+    profile: profileOf(request),
+  });
   const keptThrough = findBefore(requests, index, (each) => {
-    const tokens = cachedTokens(each);
+    const tokens = cachedTokens(each, profileOf(each));
     return tokens > 0 && tokens <= cacheReadTokens;
   });
   return {
@@ -195,16 +214,11 @@ function findBefore(
 const LEAST_TOKENS = 1_024;
 
 /** What a request leaves in the cache: what it read and wrote; where writing is not counted, all of its prompt. */
-function cachedTokens({ usage, model }: RecordedRequest): number {
-  const profile = profileOf(model?.id);
+function cachedTokens({ usage }: RecordedRequest, profile: CacheProfile): number {
   if (usage.cacheWriteTokens > 0 || profile.writeMultiplier > 1)
     return usage.cacheReadTokens + usage.cacheWriteTokens;
   const promptTokens = promptTokensOf(usage);
   return promptTokens < profile.minimumTokens ? 0 : promptTokens - (promptTokens % profile.stepTokens);
-}
-
-function profileOf(modelId: string | undefined): CacheProfile {
-  return modelId === undefined ? CACHE_PROFILES.none : cacheProfileFor({ id: modelId });
 }
 
 interface Cause {
@@ -216,6 +230,7 @@ interface Cause {
 
 interface CauseContext {
   readonly pauseMs: number | undefined;
+  readonly profile: CacheProfile;
   /** The newest request of the thread that wrote to the cache. */
   readonly writer: RecordedRequest | undefined;
 }
@@ -224,7 +239,7 @@ interface CauseContext {
 function causesOf(
   request: RecordedRequest,
   before: RecordedRequest,
-  { pauseMs, writer }: CauseContext,
+  context: CauseContext,
 ): readonly Cause[] {
   const causes: Cause[] = [];
   const isOtherModel =
@@ -249,7 +264,7 @@ function causesOf(
   )
     causes.push({ ...change, cause: change.cause, certainty: "recorded" });
   else causes.push(...changes.filter(({ cause }) => cause !== "compaction"));
-  const pause = pauseOf(request, { pauseMs, writer });
+  const pause = pauseOf(context);
   if (pause) causes.push(pause);
   if (causes.length > 0) return causes;
   if (change?.cause === "none")
@@ -260,10 +275,9 @@ function causesOf(
 }
 
 /** A pause that was longer than what was cached lives. */
-function pauseOf(request: RecordedRequest, { pauseMs, writer }: CauseContext): Cause | undefined {
-  const { model } = request;
+function pauseOf({ pauseMs, writer, profile }: CauseContext): Cause | undefined {
   if (pauseMs === undefined) return undefined;
-  const { ttlMs, writeMultiplier } = profileOf(model?.id);
+  const { ttlMs, writeMultiplier } = profile;
   const livesMs = writer !== undefined && writer.hourWriteTokens > 0 ? HOUR_MS : ttlMs;
   const minutes = `nothing was asked for ${duration(pauseMs)}`;
   if (livesMs > 0 && pauseMs > livesMs) return { cause: "pause", certainty: "recorded", detail: minutes };

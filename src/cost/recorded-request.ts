@@ -1,14 +1,5 @@
-import {
-  check,
-  listOf,
-  numberFrom,
-  objectOf,
-  required,
-  rule,
-  type Shape,
-  text,
-  throwProblems,
-} from "../text/check.ts";
+import { type ModelPrice, priceOf, writePrice } from "../models/model-price.ts";
+import type { ModelRow } from "../models/model-row.ts";
 import type { MessageId, ModelRef, Usage } from "../transcript/message.ts";
 
 /** One request of a model, as far as the file tells. */
@@ -116,121 +107,6 @@ interface LineageNode {
   readonly change: RecordedChange | undefined;
 }
 
-/** What a model costs in US dollars for a million tokens, when that was read, and where. */
-export interface ModelPrice {
-  /** A regular expression for the model's name, in small letters; the first row that matches counts. */
-  readonly model: string;
-  readonly input: number;
-  readonly output: number;
-  /** Read from the cache. */
-  readonly cacheRead: number;
-  /** Written to the cache; as input where writing costs nothing more. */
-  readonly cacheWrite: number;
-  /** Written to be kept for an hour; as `cacheWrite` when unset. */
-  readonly cacheWriteHour?: number;
-  /** Longer prompts cost more: from so many tokens on, all of the request by these factors. */
-  readonly long?: { readonly fromTokens: number; readonly input: number; readonly output: number };
-  /** The day on which it was read. */
-  readonly readOn: string;
-  readonly source: string;
-}
-
-const CLAUDE = "platform.claude.com, pricing and model pages";
-const MODELS_DEV = "models.dev, by its repository";
-
-/** The list prices of direct access, without discounts, other speeds and taxes. A model that is not here has no price. */
-export const MODEL_PRICES: readonly ModelPrice[] = [
-  claude("(?:fable|mythos)-5[.-]1", { input: 10, output: 50, cacheRead: 0.25 }),
-  claude("(?:fable|mythos)-5", { input: 10, output: 50 }),
-  claude("opus-5[.-]5", { input: 4, output: 20, cacheRead: 0.2 }),
-  claude("opus-(?:5|4[.-][5-8])", { input: 5, output: 25 }),
-  claude("opus-4(?:[.-][01])?", { input: 15, output: 75 }),
-  {
-    ...claude("sonnet-5[.-]5", { input: 2, output: 10, cacheRead: 0.1 }),
-    source: `${CLAUDE}; the price of reading the cache, lower since 2026-10-07, second-hand`,
-  },
-  claude("sonnet-5", { input: 2, output: 10 }),
-  claude("sonnet-4(?:[.-][0156])?", { input: 3, output: 15 }),
-  {
-    ...claude("haiku-5[.-]5", { input: 0.1, output: 0.5 }),
-    long: { fromTokens: 100_001, input: 5, output: 5 },
-    source: `${CLAUDE}; prompts of more than 100,000 tokens second-hand`,
-  },
-  claude("haiku-4[.-]5", { input: 1, output: 5 }),
-  {
-    ...openai("gpt-5[.]6-sol", { input: 5, output: 30, isLongDearer: true }),
-    cacheWrite: 6.25,
-    readOn: "2026-11-16",
-    source: "developers.openai.com, second-hand (August 2026); writing by docs/decisions/0007",
-  },
-  openai("gpt-5[.]5", { input: 5, output: 30, isLongDearer: true }),
-  openai("gpt-5[.]4-mini", { input: 0.75, output: 4.5 }),
-  openai("gpt-5[.]4", { input: 2.5, output: 15, isLongDearer: true }),
-  openai("gpt-5[.](?:2|2-codex|3-codex|3-codex-spark)", { input: 1.75, output: 14 }),
-  openai("gpt-5(?:[.]1)?(?:-codex)?-mini", { input: 0.25, output: 2 }),
-  openai("gpt-5(?:[.]1)?(?:-codex|-codex-max)?", { input: 1.25, output: 10 }),
-  {
-    ...openai("gemini-2[.]5-pro", { input: 1.25, output: 10 }),
-    long: { fromTokens: 200_001, input: 2, output: 1.5 },
-  },
-  openai("gemini-2[.]5-flash", { input: 0.3, output: 2.5 }),
-];
-
-interface Listed {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead?: number;
-}
-
-/** Writing costs a quarter more than input, or twice as much for an hour; reading a tenth, unless the list says otherwise. */
-function claude(name: string, { input, output, cacheRead = input / 10 }: Listed): ModelPrice {
-  return {
-    model: `claude-${name}(?:-\\d{8})?$`,
-    input,
-    output,
-    cacheRead,
-    cacheWrite: input * 1.25,
-    cacheWriteHour: input * 2,
-    readOn: "2026-11-16",
-    source: CLAUDE,
-  };
-}
-
-/** Reading costs a tenth, writing nothing more. */
-function openai(
-  name: string,
-  { input, output, isLongDearer = false }: Listed & { readonly isLongDearer?: boolean },
-): ModelPrice {
-  return {
-    model: `(?:^|/)${name}(?:-\\d{4}-\\d\\d-\\d\\d)?$`,
-    input,
-    output,
-    cacheRead: input / 10,
-    cacheWrite: input,
-    ...(isLongDearer && { long: { fromTokens: 272_001, input: 2, output: 1.5 } }),
-    readOn: "2026-07-02",
-    source: MODELS_DEV,
-  };
-}
-
-/** The price of a model by its name; undefined where the table has none. */
-export function priceOf(
-  model: ModelRef | undefined,
-  prices: readonly ModelPrice[] = MODEL_PRICES,
-): ModelPrice | undefined {
-  const name = model?.id.toLowerCase();
-  return name === undefined ? undefined : prices.find((each) => patternOf(each).test(name));
-}
-
-/** A session has thousands of requests, and each asks. */
-const patterns = new WeakMap<ModelPrice, RegExp>();
-
-function patternOf(price: ModelPrice): RegExp {
-  const known = patterns.get(price) ?? new RegExp(price.model);
-  patterns.set(price, known);
-  return known;
-}
-
 /** What a request cost by kind of token, in dollars. */
 export interface RequestPrice {
   readonly inputUSD: number;
@@ -246,11 +122,11 @@ export function priceRequest(
 ): RequestPrice {
   const { input, output } = factorsOf(usage, price);
   const writtenTokens = usage.cacheWriteTokens - hourWriteTokens;
-  const { cacheWriteHour = price.cacheWrite } = price;
+  const writes = writtenTokens * writePrice(price) + hourWriteTokens * writePrice(price, "1h");
   return {
     inputUSD: (usage.inputTokens * price.input * input) / MILLION,
     cacheReadUSD: (usage.cacheReadTokens * price.cacheRead * input) / MILLION,
-    cacheWriteUSD: ((writtenTokens * price.cacheWrite + hourWriteTokens * cacheWriteHour) * input) / MILLION,
+    cacheWriteUSD: (writes * input) / MILLION,
     outputUSD: (billedOutputTokens * price.output * output) / MILLION,
   };
 }
@@ -273,8 +149,13 @@ export function priceRewriting(request: PricedRequest, rewrittenTokens: number, 
 
 const MILLION = 1_000_000;
 
-function factorsOf(usage: Usage, { long }: ModelPrice): { readonly input: number; readonly output: number } {
-  return long !== undefined && promptTokensOf(usage) >= long.fromTokens ? long : { input: 1, output: 1 };
+function factorsOf(
+  usage: Usage,
+  { longPrompts }: ModelPrice,
+): { readonly input: number; readonly output: number } {
+  return longPrompts !== undefined && promptTokensOf(usage) >= longPrompts.fromTokens
+    ? { input: longPrompts.inputFactor, output: longPrompts.outputFactor }
+    : { input: 1, output: 1 };
 }
 
 /** A request with its price. */
@@ -332,42 +213,21 @@ function addUp<Field extends string>(
 export const totalUSD = ({ inputUSD, cacheReadUSD, cacheWriteUSD, outputUSD }: RequestPrice): number =>
   inputUSD + cacheReadUSD + cacheWriteUSD + outputUSD;
 
-/** Prices that a user gives, as the JSON of a file: a list of rows like those of the table; throws what is wrong with them. */
-export function readPrices(value: unknown): readonly ModelPrice[] {
-  throwProblems(check({ prices: required(listOf(objectOf(PRICE_SHAPE))) }, { prices: value }));
-  return value as readonly ModelPrice[];
-}
-
-const PRICE_SHAPE: Shape<ModelPrice> = {
-  model: required(rule("a regular expression for the model's name", isPattern)),
-  input: required(numberFrom(0)),
-  output: required(numberFrom(0)),
-  cacheRead: required(numberFrom(0)),
-  cacheWrite: required(numberFrom(0)),
-  cacheWriteHour: numberFrom(0),
-  long: objectOf({
-    fromTokens: required(numberFrom(1)),
-    input: required(numberFrom(0)),
-    output: required(numberFrom(0)),
-  }),
-  readOn: required(text),
-  source: required(text),
-};
-
-function isPattern(value: unknown): boolean {
-  try {
-    return typeof value === "string" && new RegExp(value) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** The price of a model, which is looked up once. */
-export function createPriceFinder(prices: readonly ModelPrice[] | undefined): typeof priceOf {
+/** Looks up the price of the model of each request, on the day of the request; a session has thousands. */
+export function createPriceFinder(
+  rows: readonly ModelRow[] | undefined,
+): (request: Pick<RecordedRequest, "model" | "atMs">) => ModelPrice | undefined {
   const found = new Map<string, ModelPrice | undefined>();
-  return (model) => {
-    const key = model === undefined ? "" : `${model.provider}/${model.id}`;
-    if (!found.has(key)) found.set(key, priceOf(model, prices));
+  return ({ model, atMs }) => {
+    if (model === undefined) return undefined;
+    const on = dayOf(atMs);
+    const key = `${model.provider}/${model.id} ${on}`;
+    if (!found.has(key)) found.set(key, priceOf(model, { rows, on }));
     return found.get(key);
   };
+}
+
+function dayOf(atMs: number | undefined): string | undefined {
+  const date = new Date(atMs ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString().slice(0, 10);
 }

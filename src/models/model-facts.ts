@@ -39,6 +39,24 @@ export function modelFacts({ provider, id }: Partial<ModelRef>, lookup: ModelLoo
   };
 }
 
+/**
+ * The window of a model that was seen to take a prompt of this size: the next larger one of its family, where there is
+ * one, since a window grows in steps.
+ */
+export function windowThatTook(
+  model: Partial<ModelRef>,
+  promptTokens: number,
+  lookup: ModelLookup = {},
+): number {
+  const facts = modelFacts(model, lookup);
+  const { contextTokens, inputTokens = contextTokens, family } = facts;
+  if (promptTokens <= Math.min(contextTokens, inputTokens)) return contextTokens;
+  const larger = MODEL_ROWS.flatMap((row) =>
+    row.family === family && family !== undefined ? (row.contextTokens ?? []) : [],
+  ).filter((tokens) => tokens >= promptTokens);
+  return larger.length > 0 ? Math.min(...larger) : promptTokens;
+}
+
 /** How facts are looked up. */
 export interface ModelLookup {
   /** Rows that count before those that are built in. */

@@ -20,9 +20,13 @@ import { isObject } from "../text/json.ts";
  * What is known of one model, or of several that do not differ. A cell that is not known is left out. Rows of a user
  * have the same form: what they name counts before what is built in, what they leave out stays.
  */
-export interface ModelRow {
+export interface ModelRow extends ModelCells {
   /** Plain names such as "claude-opus-5-5". A dot counts as a dash, and what providers and gateways add does not count. */
   readonly names: readonly string[];
+}
+
+/** The cells of a row. */
+export interface ModelCells {
   /** Models that are named after each other: "claude", "gpt", "gemini", … */
   readonly family?: string;
   readonly contextTokens?: number;
@@ -110,7 +114,6 @@ const day = rule(
   'a day such as "2026-11-17"',
   (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)),
 );
-const someNames = listOf(text);
 
 const PRICES_SHAPE: Shape<DatedPrices> = {
   from: day,
@@ -144,14 +147,7 @@ const cacheRule: Rule = {
         : oneOf("none").find(value, path),
 };
 
-const ROW_SHAPE: Shape<ModelRow> = {
-  names: required({
-    expects: 'names of models, such as ["my-model"]',
-    find: (value, path) =>
-      Array.isArray(value) && value.length === 0
-        ? rule('names of models, such as ["my-model"]', () => false).find(value, path)
-        : someNames.find(value, path),
-  }),
+const CELLS_SHAPE: Shape<ModelCells> = {
   family: text,
   contextTokens: numberAbove(0),
   inputTokens: numberAbove(0),
@@ -168,6 +164,21 @@ const ROW_SHAPE: Shape<ModelRow> = {
   readOn: day,
   remarks: recordOf({ expects: "the names of cells", pattern: /./ }, text),
 };
+
+const someNames = listOf(text);
+const ROW_SHAPE: Shape<ModelRow> = {
+  ...CELLS_SHAPE,
+  names: required({
+    expects: 'names of models, such as ["my-model"]',
+    find: (value, path) =>
+      Array.isArray(value) && value.length === 0
+        ? rule('names of models, such as ["my-model"]', () => false).find(value, path)
+        : someNames.find(value, path),
+  }),
+};
+
+/** The cells of one row, where something else names the model. */
+export const MODEL_CELLS_RULE: Rule = objectOf(CELLS_SHAPE);
 
 /** The option `models`: rows of a user, which count before those that are built in. */
 export const MODEL_ROWS_RULE: Rule = listOf(objectOf(ROW_SHAPE));

@@ -304,6 +304,15 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       ...(!memory.stages.hasEdited && { sentEstimateTokens: sentTokens }),
       moment: memory.isJustCompacted ? "just-compacted" : "other",
     });
+    const raisedTokens = reason === "usage-over-window" ? believed.raise(message.usage) : undefined;
+    if (raisedTokens !== undefined) {
+      memory.version++;
+      log.warn(
+        "window-raised",
+        `The model took more than was known of it: its window counts as ${raisedTokens} tokens from now on.`,
+      );
+      return;
+    }
     if (isOverflow && options.overflow?.auto !== false) memory.isOverflowSeen = true;
     if (reason !== "usage-anomaly") return;
     meter.distrust(message.id);

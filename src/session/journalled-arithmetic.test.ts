@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { step, user } from "../../test/rig/session.ts";
+import { NO_CACHE } from "../models/cache-profile.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
@@ -37,7 +38,10 @@ async function recordsIn(journal: Journal): Promise<readonly BatchRecord[]> {
 describe("a batch in the journal", () => {
   it("says what it saves on every request, what it makes the provider read anew, and when that is paid", async () => {
     const journal = createMemoryJournal();
-    const session = observing(journal, { model: { provider: "anthropic", id: "claude-sonnet-4-5" } });
+    const session = observing(journal, {
+      model: { provider: "anthropic", id: "claude-sonnet-4-5" },
+      limits: { contextTokens: 64_000, outputTokens: 8_000 },
+    });
     session.observe(CONVERSATION);
     await session.prepare({ moment: "after-turn" });
     const [record] = await recordsIn(journal);
@@ -57,7 +61,7 @@ describe("a batch in the journal", () => {
       [plain, {}],
       [pinned, { pins: [{ text: "mark-0-1 " }] }],
     ] as const) {
-      const session = observing(journal, options);
+      const session = observing(journal, { ...options, cache: NO_CACHE });
       session.observe(CONVERSATION);
       await session.prepare({ moment: "after-turn" });
     }

@@ -175,6 +175,7 @@ export type WarningCode =
   | "not-journalled"
   | "journal-damaged"
   | "no-usable-window"
+  | "window-raised"
   | "formulas-disagree"
   | "edits-dropped"
   | "kept-let-go"

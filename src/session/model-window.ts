@@ -14,17 +14,20 @@ import {
   type ModelWindow,
   type TokenLimit,
 } from "../compaction/trigger/should-compact.ts";
+import { type ModelFacts, modelFacts, windowThatTook } from "../models/model-facts.ts";
 import { asObject, omitUndefined } from "../text/json.ts";
 import type { ModelRef, Usage } from "../transcript/message.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
 import type { LearnedWindow } from "./state.ts";
 
 /**
- * What is believed about the window of the model that is asked next: the limits that were given, and what refusals and
- * answers of this very model have shown. Everything that a session derives from a window is computed here: the limit at
+ * What is believed about the window of the model that is asked next: the limits that were given, else what is known of
+ * the model, and what refusals and answers of this very model have shown. Everything that a session derives from a window is computed here: the limit at
  * which it is compacted, the usable part that reported usage is compared with, and the room for new content.
  */
 export interface BelievedWindow {
+  /** What is known of the model. */
+  facts(): ModelFacts;
   /** The limits as they are believed now, in the provider's tokens. 0 means unknown. */
   limits(): ModelLimits;
   /** The same in tokens of our own estimate, of which a provider may count more. */
@@ -53,8 +56,13 @@ export interface BelievedWindow {
   refused(report: ProviderErrorReport, sentTokens: number): void;
   /** Learns from an answer to a request that was estimated at `sentTokens`. */
   accepted(usage: Usage | undefined, sentTokens: number): void;
+  /**
+   * Raises a window that nobody named to one that takes what was accepted; the new window, or undefined where the window
+   * was given or is that large.
+   */
+  raise(usage: Usage | undefined): number | undefined;
   /** Takes the limits of another model; what was learned of either is kept. */
-  setLimits(limits: ModelLimits): void;
+  setLimits(limits: Partial<ModelLimits>): void;
   /** What was learned, as plain data. */
   learned(): readonly LearnedWindow[];
   /** Takes what `learned` gave, in this process or an earlier one; what cannot be read is left out. */
@@ -79,15 +87,38 @@ export function createBelievedWindow(
     learned.set(key(), { ...known, windowTokens, model: key() });
   };
 
+  let looked: { readonly key: string; readonly facts: ModelFacts } | undefined;
+  function facts(): ModelFacts {
+    if (looked?.key !== key())
+      looked = { key: key(), facts: modelFacts(live.model ?? {}, { rows: options.models }) };
+    return looked.facts;
+  }
+
+  const isWindowGiven = (): boolean => (given.contextTokens ?? 0) > 0;
+
+  /** What was given, completed by what is known of the model; 0 where neither says anything. */
+  function known(): ModelLimits {
+    if (live.model === undefined) return { contextTokens: 0, outputTokens: 0, ...given };
+    const { contextTokens, outputTokens, inputTokens } = facts();
+    // A limit of the input belongs to its window.
+    return isWindowGiven()
+      ? { contextTokens: 0, outputTokens, ...given }
+      : { ...omitUndefined({ inputTokens }), outputTokens, ...given, contextTokens };
+  }
+
   function limits(): ModelLimits {
-    const mostTokens = learned.get(key())?.windowTokens ?? Number.POSITIVE_INFINITY;
-    const contextTokens = given.contextTokens > 0 ? given.contextTokens : Number.POSITIVE_INFINITY;
-    const believedTokens = Math.min(contextTokens, mostTokens);
-    const { inputTokens = 0 } = given;
+    const { contextTokens, outputTokens, inputTokens = 0 } = known();
+    const seen = learned.get(key());
+    const withSeen = (tokens: number): number =>
+      seen === undefined
+        ? tokens
+        : seen.figure === "accepted"
+          ? Math.max(tokens, seen.windowTokens)
+          : Math.min(tokens > 0 ? tokens : Number.POSITIVE_INFINITY, seen.windowTokens);
     return {
-      contextTokens: believedTokens === Number.POSITIVE_INFINITY ? 0 : believedTokens,
-      outputTokens: given.outputTokens,
-      ...(inputTokens > 0 && { inputTokens: Math.min(inputTokens, believedTokens) }),
+      contextTokens: withSeen(contextTokens),
+      outputTokens,
+      ...(inputTokens > 0 && { inputTokens: withSeen(inputTokens) }),
     };
   }
 
@@ -142,6 +173,7 @@ export function createBelievedWindow(
   }
 
   return {
+    facts,
     limits,
     modelWindow,
     tokenLimit,
@@ -207,18 +239,29 @@ export function createBelievedWindow(
 
     accepted(usage, sentTokens) {
       // The first answer may be what names the model.
-      const known = learned.get(key()) ?? learned.get("");
-      if (known === undefined) return;
+      const before = learned.get(key()) ?? learned.get("");
+      if (before === undefined) return;
       learned.delete("");
       const countedTokens =
         usage === undefined ? 0 : usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-      const acceptedTokens = countedTokens || (known.figure === "assumed" ? sentTokens : 0);
+      const acceptedTokens = countedTokens || (before.figure === "assumed" ? sentTokens : 0);
       learn({
-        ...known,
-        windowTokens: Math.max(known.windowTokens, acceptedTokens),
+        ...before,
+        windowTokens: Math.max(before.windowTokens, acceptedTokens),
         // With usage the estimate is the provider's own count.
-        countingFactor: countedTokens > 0 ? 1 : known.countingFactor,
+        countingFactor: countedTokens > 0 ? 1 : before.countingFactor,
       });
+    },
+
+    raise(usage) {
+      const countedTokens =
+        usage === undefined ? 0 : usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+      const { model } = live;
+      if (isWindowGiven() || model === undefined) return undefined;
+      if (!Number.isFinite(countedTokens) || countedTokens <= inputWindowTokens(limits())) return undefined;
+      const windowTokens = windowThatTook(model, countedTokens, { rows: options.models });
+      learn({ windowTokens, figure: "accepted", countingFactor: 1 });
+      return windowTokens;
     },
 
     setLimits(next) {
@@ -235,7 +278,7 @@ export function createBelievedWindow(
           typeof model === "string" &&
           typeof windowTokens === "number" &&
           windowTokens >= MIN_WINDOW_TOKENS &&
-          (figure === "named" || figure === "assumed") &&
+          (figure === "named" || figure === "assumed" || figure === "accepted") &&
           typeof countingFactor === "number" &&
           countingFactor >= 1;
         if (isUsable && !learned.has(model))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CompactDecision } from "../compaction/trigger/should-compact.ts";
+import { NO_CACHE } from "../models/cache-profile.ts";
 import { planEdits } from "../stages/cache-plan.ts";
-import { cacheProfileFor } from "../stages/cache-profiles.ts";
 import type { SessionAction } from "./action.ts";
 import { decideNextAction, type SessionView } from "./next-action.ts";
 
@@ -20,7 +20,7 @@ const EDITS = [{ type: "hide-message", messageId: "m1", stage: "prune", reason: 
 const { arithmetic } = planEdits({
   transcript: [],
   edits: EDITS,
-  profile: cacheProfileFor({ id: "" }),
+  profile: NO_CACHE,
   expectedTurns: 1,
 });
 const PLAN = { type: "prune", edits: EDITS, savedTokens: 900, lackingTokens: 0, arithmetic } as const;

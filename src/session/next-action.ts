@@ -1,7 +1,7 @@
 import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import type { RecoveryRequest } from "../compaction/recover.ts";
 import { type CompactDecision, shouldCompact } from "../compaction/trigger/should-compact.ts";
-import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
+import { type CacheProfile, cacheProfileOf } from "../models/cache-profile.ts";
 import { PRUNE_PROTECT } from "../stages/prune.ts";
 import { omitUndefined } from "../text/json.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
@@ -284,7 +284,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
         ? options.expectedTurns
         : Math.max(1, options.expectedTurns * RELAXED_SHARE);
       // Where nothing is kept, nothing grows cold: a pause changes no plan.
-      const { ttlMs } = cacheProfileOf(core);
+      const { ttlMs } = cacheOf(core);
       const isCold = ttlMs > 0 && idleMs > ttlMs;
       // What is old enough changes with requests and growth, not with every message; while there is room, looking
       // again after some growth is enough.
@@ -325,7 +325,7 @@ function planEditsFor(
     window: core.window().visible,
     outputsFrom: from,
     prune: pruning.how === "lines" ? limitWatermarks(pruning, limitTokens) : pruning,
-    profile: cacheProfileOf(core),
+    profile: cacheOf(core),
     expectedTurns,
     estimate: meter.options(),
     leadingTokens: Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN),
@@ -348,8 +348,8 @@ interface PlanNeeds {
   readonly onTooFew?: (lackingTokens: number) => void;
 }
 
-function cacheProfileOf({ options, memory }: SessionCore): CacheProfile {
-  return options.cache ?? cacheProfileFor(memory.model ?? { id: "" });
+function cacheOf({ options, believed }: SessionCore): CacheProfile {
+  return options.cache ?? cacheProfileOf(believed.facts());
 }
 
 /** What the recovery has to know about a session. */

@@ -24,7 +24,8 @@ import {
   type GivenCompactionSettings,
   readCompactionSettings,
 } from "../compaction/trigger/should-compact.ts";
-import { CACHE_PROFILE_RULE, type CacheProfile } from "../stages/cache-profiles.ts";
+import { CACHE_PROFILE_RULE, type CacheProfile } from "../models/cache-profile.ts";
+import { MODEL_ROWS_RULE, type ModelRow } from "../models/model-row.ts";
 import {
   callback,
   check,
@@ -67,11 +68,13 @@ export interface SessionOptions {
   /** The model that is asked next; taken from the first answer when unset. @default from the first answer */
   readonly model?: ModelRef;
   /**
-   * What the model accepts; until a refusal names its window, `compaction.maxTokens` (8,000 tokens) is the limit of one
-   * that is unknown.
-   * @default unknown
+   * What the model accepts. Without a model, `compaction.maxTokens` (8,000 tokens) is the limit until a refusal names the
+   * window.
+   * @default what is known of the model
    */
   readonly limits?: Partial<ModelLimits>;
+  /** Facts about models, which count before those that are built in: windows, prices, caches. @default those that are built in */
+  readonly models?: readonly ModelRow[];
   /** When the window is compacted, how much of it stays, and how old tool results are summed up. */
   readonly compaction?: GivenCompactionSettings;
   /**
@@ -166,7 +169,7 @@ export interface SessionPorts {
 export interface ResolvedSessionOptions
   extends Omit<SessionOptions, Defaulted>,
     Required<Pick<SessionOptions, Defaulted>> {
-  readonly limits: ModelLimits;
+  readonly limits: Partial<ModelLimits>;
   readonly settings: CompactionSettings;
   /** The tail of a pivot: in tokens, by the settings, or by the usable window when undefined. */
   readonly tail: number | "as-settings" | undefined;
@@ -194,7 +197,7 @@ export function readSessionOptions(options: SessionOptions, ports?: unknown): Re
   return {
     ...known,
     ...omitUndefined({ toolOutput }),
-    limits: { ...DEFAULTS.limits, ...known.limits },
+    limits: known.limits,
     // A number of messages alone means that they are counted, not their tokens.
     settings: readCompactionSettings(
       compaction?.keepRecent === undefined ? compaction : { keepRecentTokens: 0, ...compaction },
@@ -240,7 +243,7 @@ interface ProfileDefaults extends Required<Pick<SessionOptions, Defaulted>> {
 }
 
 const DEFAULTS = {
-  limits: { contextTokens: 0, outputTokens: 0 },
+  limits: {},
   representation: "pivot",
   expectedTurns: 12,
   redaction: {},
@@ -306,6 +309,7 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   sessionId: text,
   model: MODEL_RULE,
   limits: objectOf(LIMITS_SHAPE),
+  models: MODEL_ROWS_RULE,
   compaction: objectOf(COMPACTION_SHAPE),
   compactAt: COMPACT_AT_RULE,
   overflow: objectOf(OVERFLOW_SHAPE),

@@ -1,6 +1,6 @@
 import { createPinGuard, type Pin } from "../compaction/summary/pins.ts";
+import type { CacheProfile } from "../models/cache-profile.ts";
 import { type CacheArithmetic, type LostThoughts, planEdits } from "../stages/cache-plan.ts";
-import type { CacheProfile } from "../stages/cache-profiles.ts";
 import {
   KEEP_LINES_PROTECT_RESULTS,
   KEEP_LINES_PROTECTED_TOOLS,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { answer, step, user } from "../../test/rig/session.ts";
+import { NO_CACHE } from "../models/cache-profile.ts";
 import type { Message } from "../transcript/message.ts";
 import type { SessionOptions } from "./options.ts";
 import { createSession } from "./session.ts";
@@ -87,7 +88,8 @@ async function looksOf(turns: number, options: SessionOptions): Promise<{ looks:
 
 describe("what it costs to decide what to do next", () => {
   it.each<{ name: string; options: SessionOptions; looksAnEdit: number }>([
-    { name: "with the defaults, where every edit is free", options: {}, looksAnEdit: 1.5 },
+    { name: "with the defaults", options: {}, looksAnEdit: 5 },
+    { name: "without a cache, where every edit is free", options: { cache: NO_CACHE }, looksAnEdit: 1.5 },
     // The prices of a cache decide when edits pay.
     {
       name: "with a warm cache",

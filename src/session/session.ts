@@ -101,7 +101,7 @@ export interface Session {
   status(): SessionStatus;
   /** Changes a setting while the session runs. */
   change(change: SettingsChange): ChangedSettings;
-  /** Sets the model that is asked from now on; usage of the last one no longer counts. */
+  /** Sets the model that is asked from now on, with what it accepts or what is known of it; usage of the last one no longer counts. */
   useModel(model: ModelRef, limits?: Partial<ModelLimits>): void;
   /** Sets how large the system prompt and the tool definitions are, where they are no messages. */
   setOverhead(overhead: PromptOverhead): void;
@@ -347,7 +347,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     useModel(model, limits = {}) {
       throwProblems(check(USE_MODEL_SHAPE, { model, limits }));
       memory.model = model;
-      believed.setLimits({ contextTokens: 0, outputTokens: 0, ...omitUndefined(limits) });
+      believed.setLimits(omitUndefined(limits));
       // Refusals of the last model do not apply to this one.
       memory.recovery = undefined;
       memory.recoveryCompactions = 0;

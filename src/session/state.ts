@@ -14,19 +14,22 @@ export interface SessionState {
   readonly batches: readonly StoredBatch[];
   /** Tool summaries that were asked for and are not in the window yet. */
   readonly pendingSummaries?: readonly PendingSummary[];
-  /** What refusals have shown of the models' windows; unset when nothing was refused. */
+  /** What refusals and answers have shown of the models' windows; unset when they showed nothing. */
   readonly windows?: readonly LearnedWindow[];
   /** What the thoughts of the model are bound to; unset when there are none and nothing was edited. */
   readonly thoughts?: StoredBindings;
 }
 
-/** What refusals have shown of one model's window. */
+/** What refusals and answers have shown of one model's window. */
 export interface LearnedWindow {
   /** `provider/model`; empty while the model is unknown. */
   readonly model: string;
   readonly windowTokens: number;
-  /** Whether a refusal named the figure, or only its size shows that the window is smaller. */
-  readonly figure: "named" | "assumed";
+  /**
+   * `named` by a refusal; `assumed` to be smaller than what was refused; `accepted`: larger than was known, since the
+   * provider took more.
+   */
+  readonly figure: "named" | "assumed" | "accepted";
   /** How many tokens the provider counts for one of our estimate. */
   readonly countingFactor: number;
 }

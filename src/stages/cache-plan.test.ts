@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript } from "../../test/rig/notation.ts";
+import { type CacheProfile, cacheProfile, NO_CACHE } from "../models/cache-profile.ts";
 import { ConfigurationError } from "../text/check.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { type EditPlan, type PlanEditsRequest, planEdits } from "./cache-plan.ts";
-import { CACHE_PROFILES, type CacheProfile } from "./cache-profiles.ts";
 import { prune } from "./prune.ts";
 
 /** Reading costs a tenth, writing a quarter more, and any prompt is cached: easy to reckon with. */
-const PLAIN: CacheProfile = { ...CACHE_PROFILES.anthropic, minimumTokens: 0 };
+const PLAIN: CacheProfile = { ...cacheProfile({ id: "claude-sonnet-4-5" }), minimumTokens: 0 };
 
 /** In these tests a character of text or output is a token, and a cleared output is none. */
 function tokensOf({ parts }: Message): number {
@@ -107,7 +107,7 @@ describe("planEdits", () => {
 
   it.each([
     ["the cache has expired", { idleMs: PLAIN.ttlMs + 1 }, "cold"],
-    ["the provider has no cache", { profile: CACHE_PROFILES.none }, "uncached"],
+    ["the provider has no cache", { profile: NO_CACHE }, "uncached"],
     ["the prompt is too short to be cached", { profile: { ...PLAIN, minimumTokens: 2_000 } }, "uncached"],
   ] as const)("applies everything when %s", (_, options, cache) => {
     const { apply, arithmetic } = plan(SESSION, [clear("m2"), clear("m4")], { expectedTurns: 1, ...options });
@@ -214,7 +214,7 @@ describe("planEdits", () => {
     const { arithmetic } = planEdits({
       transcript: messages,
       edits,
-      profile: CACHE_PROFILES.anthropic,
+      profile: cacheProfile({ id: "claude-sonnet-4-5" }),
       expectedTurns: 30,
     });
     expect(edits).toHaveLength(2);

@@ -1,3 +1,4 @@
+import { CACHE_PROFILE_RULE, type CacheProfile } from "../models/cache-profile.ts";
 import {
   callback,
   limitFrom,
@@ -15,7 +16,6 @@ import { applyEdits, type Edit, type Position } from "../transcript/edit.ts";
 import { charsOf } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { filterCompacted } from "./boundary.ts";
-import { CACHE_PROFILE_RULE, type CacheProfile } from "./cache-profiles.ts";
 
 /**
  * Decides which edits pay for themselves: what they save on every later request, against writing again all that the

@@ -8,12 +8,16 @@ import { openCodeId } from "../../handoff/writers/opencode.ts";
 import { claudeCode } from "../../hosts/claude-code/claude-code.ts";
 import { codex } from "../../hosts/codex/codex.ts";
 import { sessionsFolder } from "../../hosts/host-files.ts";
+import { modelFacts } from "../../models/model-facts.ts";
+import type { ModelRow } from "../../models/model-row.ts";
+import { windowOfTranscript } from "../../models/transcript-window.ts";
 import { asArray, asObject, asString } from "../../text/json.ts";
 import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
 import { errorMessage } from "../../text/truncate.ts";
 import { partText } from "../../transcript/content.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import { isFolder } from "../files/find-files.ts";
+import { PROVIDERS } from "../files/read-models.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { readHostConfiguration } from "../opencode/configuration.ts";
 import { findOpenCode, isVersion1, queryOpenCode, runOpenCodeCommand } from "../opencode/sessions.ts";
@@ -140,13 +144,31 @@ async function firstOffered(env: NodeJS.ProcessEnv): Promise<ModelRef | undefine
     .find((model) => model !== undefined);
 }
 
-/** Tokens that an agent's usual model takes. */
-export const WINDOW_TOKENS: Readonly<Record<Agent, number>> = {
-  "claude-code": 200_000,
-  codex: 272_000,
-  opencode: 200_000,
-  pi: 200_000,
-};
+/**
+ * Tokens that the model takes with which an agent goes on: the one that was named, that of the session where the agent
+ * has it, else the newest of the agent's provider.
+ */
+export function windowOfTarget(agent: Agent, { transcript, model, models: rows }: TargetModel): number {
+  if (model !== undefined) {
+    const { contextTokens, inputTokens = contextTokens } = modelFacts({ id: model }, { rows });
+    return Math.min(contextTokens, inputTokens);
+  }
+  const provider = PROVIDERS[agent];
+  const asked = transcript.findLast((message) => message.model !== undefined)?.model;
+  const isAsked =
+    provider === undefined ||
+    (asked !== undefined && modelFacts(asked, { rows }).family === modelFacts({ provider }).family);
+  return windowOfTranscript(isAsked ? transcript : [], { provider, rows }).tokens;
+}
+
+interface TargetModel {
+  readonly transcript: Transcript;
+  readonly model: string | undefined;
+  readonly models: readonly ModelRow[] | undefined;
+}
+
+/** More would be sent with every request of the new session. */
+export const MOST_HANDED_TOKENS = 136_000;
 
 /** What may be filled of a window: the agent's own prompt and the work to come need the rest. */
 export const SHARE_OF_WINDOW = 0.5;

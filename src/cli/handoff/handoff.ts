@@ -8,6 +8,7 @@ import { formatNumber } from "../../text/truncate.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
+import { type ModelsFlag, modelsOf, withModelsOption } from "../files/read-models.ts";
 import { noSession } from "../sessions/find-newest-session.ts";
 import { type OpenedSession, openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
 import {
@@ -25,9 +26,10 @@ import {
   deliveryReport,
   folderToGoOn,
   goOnLines,
+  MOST_HANDED_TOKENS,
   SHARE_OF_WINDOW,
   start,
-  WINDOW_TOKENS,
+  windowOfTarget,
 } from "./deliver.ts";
 
 /** `carryover handoff`: a session goes on in another agent. */
@@ -41,11 +43,13 @@ export function handoffCommand(): Command {
     .option("--dry-run", "say what would be handed over, and write nothing")
     .addHelpText("after", EXAMPLES)
     .action(runHandoff);
-  return withContinueOptions(command, {
-    secrets: "take secrets out, or keep them; by default out where the provider changes",
-    cwd: "the folder in which the other agent goes on",
-    go: "start the other agent at once",
-  });
+  return withModelsOption(
+    withContinueOptions(command, {
+      secrets: "take secrets out, or keep them; by default out where the provider changes",
+      cwd: "the folder in which the other agent goes on",
+      go: "start the other agent at once",
+    }),
+  );
 }
 
 const TARGETS: readonly Agent[] = ["claude-code", "codex", "opencode", "pi"];
@@ -56,7 +60,7 @@ Examples:
   carryover handoff session.jsonl --to claude-code   that of a file in Claude Code
   carryover handoff --to pi --go                     and starts it`;
 
-interface HandoffFlags extends ContinueFlags {
+interface HandoffFlags extends ContinueFlags, ModelsFlag {
   readonly to: Agent;
   readonly whole?: true;
   readonly budget?: number;
@@ -80,10 +84,11 @@ async function runHandoff(named: string | undefined, asked: AskedHandoff): Promi
   if (isExample) throw noSession();
   const { transcript } = session;
   if (transcript.length === 0) throw new CliError(`${session.name} has no message that could be handed over`);
-  const window = WINDOW_TOKENS[flags.to];
-  const tokens = flags.whole ? tokensOf(transcript) : (flags.budget ?? window * SHARE_OF_WINDOW);
+  const window = windowOfTarget(flags.to, { transcript, model: flags.model, models: await modelsOf(flags) });
+  const usual = Math.min(window * SHARE_OF_WINDOW, MOST_HANDED_TOKENS);
+  const tokens = flags.whole ? tokensOf(transcript) : (flags.budget ?? usual);
   if (tokens > window)
-    warn(`${formatNumber(tokens)} tokens are more than its usual model takes (${formatNumber(window)})`);
+    warn(`${formatNumber(tokens)} tokens are more than its model takes (${formatNumber(window)})`);
   const delivered = await deliver(transcript, {
     agent: flags.to,
     cwd: flags.cwd ?? folderToGoOn(workingDirectoryOf(session.wire)),

@@ -7,6 +7,7 @@ import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import {
   createFixedSource,
   createInspectedSession,
+  givenWindow,
   readPageAssets,
   renderSingleFile,
   type SessionSource,
@@ -17,8 +18,10 @@ import {
   serveInspector,
 } from "../../inspector/server/serve-inspector.ts";
 import type { InspectedSession } from "../../inspector/view/types.ts";
+import type { ModelRow } from "../../models/model-row.ts";
 import { omitUndefined } from "../../text/json.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
+import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "../files/read-models.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";
 import { type OpenedSession, openSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
@@ -26,7 +29,7 @@ import { CliError, parseCount, parseSize, TOO_MANY } from "../terminal/cli-error
 
 /** `carryover inspect`: what fills the window of a session, as a table and as a page; the overview where no command was named. */
 export function inspectCommand(view: "table" | "overview" = "table"): Command {
-  return new Command("inspect")
+  return withModelsOption(new Command("inspect"))
     .description("show what fills the window of a session; without a file, of the newest one on this machine")
     .argument("[session]", SESSION_ARGUMENT)
     .option("--json", "print for a program to read")
@@ -66,7 +69,7 @@ Examples:
   carryover inspect session.json --json | jq '{format, messages, tokens}'`;
 
 /** The flags of `carryover inspect`. */
-interface InspectFlags {
+interface InspectFlags extends ModelsFlag {
   readonly json?: true;
   readonly top: number;
   readonly open?: true;
@@ -86,6 +89,7 @@ async function runInspect(
 ): Promise<void> {
   checkFlags(flags);
   const { html, json, live, store, window: windowTokens } = flags;
+  const models = await modelsOf(flags);
   const secrets = flags.redact ? "redacted" : "shown";
   const print = printerFor(flags);
   if (live) {
@@ -94,7 +98,7 @@ async function runInspect(
       print(`Following ${label}`);
       return serveUntilStopped(session, flags);
     };
-    return followSession(named, { store, secrets, windowTokens, serve });
+    return followSession(named, { store, secrets, windowTokens, models, serve });
   }
   const path = named === undefined ? undefined : await sessionPath(named);
   const pageFile = (inputs: readonly string[]): Promise<OutputFile | undefined> | undefined =>
@@ -107,7 +111,7 @@ async function runInspect(
   const { file } = isPageOnly
     ? await openNamed(open, print)
     : isOverview
-      ? await (await import("./overview.ts")).printOverview(windowTokens)
+      ? await (await import("./overview.ts")).printOverview({ windowTokens, models })
       : await (await import("./report.ts")).printProfile(await open(), flags);
   if (html === undefined && !isServed(flags)) return;
   const { name, title, sessionId, format, transcript, warnings, wire } = file;
@@ -120,8 +124,9 @@ async function runInspect(
       transcript,
       problems: warnings,
       workingDirectory: workingDirectoryOf(wire),
-      windowTokens,
-      cost: costOf(file),
+      window: windowTokens === undefined ? windowOfFile(file, models) : givenWindow(windowTokens),
+      models,
+      cost: costOf(file, models),
     }),
     secrets,
   );
@@ -145,8 +150,8 @@ async function openNamed(
 }
 
 /** What the requests of a session cost; undefined where the file says nothing about them. */
-function costOf(file: InputFile): SessionCost | undefined {
-  const cost = explainCost(readRequests(file));
+function costOf(file: InputFile, models: readonly ModelRow[] | undefined): SessionCost | undefined {
+  const cost = explainCost(readRequests(file), { models });
   return cost.totals.requests === 0 ? undefined : cost;
 }
 

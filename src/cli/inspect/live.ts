@@ -10,6 +10,7 @@ import {
 import { createFollowedSession, type StoredFile } from "../../inspector/server/live/followed-session.ts";
 import type { SecretsChoice, SessionSource } from "../../inspector/server/page-content.ts";
 import type { InspectedSession } from "../../inspector/view/types.ts";
+import type { ModelRow } from "../../models/model-row.ts";
 import { dataHome, pluginFolders } from "../../plugin/stores/folders.ts";
 import type { PluginStores } from "../../plugin/stores/plugin-stores.ts";
 import { omitUndefined } from "../../text/json.ts";
@@ -47,6 +48,7 @@ interface FollowOptions {
   readonly secrets: SecretsChoice;
   /** The window of the model. */
   readonly windowTokens?: number | undefined;
+  readonly models?: readonly ModelRow[] | undefined;
   /** Serves the page of the session until the user ends it. */
   readonly serve: (session: SessionSource, label: string) => Promise<void>;
 }
@@ -108,9 +110,9 @@ interface FollowRequest {
 
 async function follow(request: FollowRequest): Promise<void> {
   const { rootSessionId, options, agent, format } = request;
-  const { secrets, windowTokens } = options;
+  const { secrets, windowTokens, models } = options;
   const session = createFollowedSession(
-    omitUndefined({ sessionId: rootSessionId, secrets, windowTokens, agent, format }),
+    omitUndefined({ sessionId: rootSessionId, secrets, windowTokens, models, agent, format }),
   );
   const end = new AbortController();
   const progress = createProgressLine();

@@ -4,9 +4,11 @@ import { CAUSE_NAMES, explainCost, type SessionCost } from "../../cost/explain-c
 import { readRequests } from "../../cost/read-requests.ts";
 import { promptTokensOf } from "../../cost/recorded-request.ts";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
-import { asArray, asNumber, asObject, groupBy } from "../../text/json.ts";
+import type { ModelRow } from "../../models/model-row.ts";
+import { groupBy } from "../../text/json.ts";
 import { formatNumber, formatUSD } from "../../text/truncate.ts";
 import { sessionLabel } from "../files/read-input.ts";
+import { windowOfFile } from "../files/read-models.ts";
 import { type FoundSession, findNewestSession } from "../sessions/find-newest-session.ts";
 import {
   type Colors,
@@ -23,12 +25,12 @@ import {
 import { profileSession, type SessionProfile } from "./profile-session.ts";
 
 /** Prints the newest session of this machine on one screen: its window, how it grew, what it cost, what to do next. */
-export async function printOverview(windowTokens: number | undefined): Promise<FoundSession> {
+export async function printOverview(given: GivenFacts): Promise<FoundSession> {
   const progress = createProgressLine();
   progress.show("reading the newest session");
   const found = await findNewestSession(process.env).finally(() => progress.end());
   const { columns = MAX_COLUMNS } = process.stdout;
-  const lines = overviewLines(found, { colors: colorsFor(process.stdout), columns, windowTokens });
+  const lines = overviewLines(found, { colors: colorsFor(process.stdout), columns, ...given });
   process.stdout.write(`${lines.join("\n")}\n`);
   return found;
 }
@@ -37,11 +39,15 @@ export async function printOverview(windowTokens: number | undefined): Promise<F
 const MAX_COLUMNS = 80;
 const MAX_ROWS = 23;
 
-interface OverviewOptions {
+interface GivenFacts {
+  readonly windowTokens?: number | undefined;
+  readonly models?: readonly ModelRow[] | undefined;
+}
+
+interface OverviewOptions extends GivenFacts {
   readonly colors: Colors;
   /** How wide the terminal is; never more than 80 are used. */
   readonly columns: number;
-  readonly windowTokens?: number | undefined;
 }
 
 /** The overview, line by line: at most 23 lines of at most 80 columns. */
@@ -50,8 +56,8 @@ export function overviewLines(found: FoundSession, options: OverviewOptions): re
   const columns = Math.max(MIN_COLUMNS, Math.min(MAX_COLUMNS, options.columns));
   const screen: Screen = { ...options, columns };
   const profile = profileSession(file.transcript, { top: 1, past: file.past });
-  const cost = explainCost(readRequests(file));
-  const limit = windowLimit(found, { profile, given: options.windowTokens });
+  const cost = explainCost(readRequests(file), { models: options.models });
+  const limit = windowLimit(found, options);
   const lines = [
     ...head(found, profile, screen),
     "",
@@ -103,22 +109,12 @@ interface WindowLimit {
   readonly note: string;
 }
 
-/** How large the window may become: as given, as Codex records it, or as most models have it. */
-function windowLimit(
-  { file }: FoundSession,
-  { profile, given }: { readonly profile: SessionProfile; readonly given: number | undefined },
-): WindowLimit {
-  if (given !== undefined) return { tokens: given, note: "" };
-  for (const line of file.format === "codex" ? asArray(file.wire).toReversed() : []) {
-    const tokens = asNumber(asObject(asObject(asObject(line).payload).info).model_context_window);
-    if (tokens !== undefined) return { tokens, note: "" };
-  }
-  const tokens = profile.window.tokens > COMMON_WINDOW ? LARGE_WINDOW : COMMON_WINDOW;
-  return { tokens, note: " (assumed: --window)" };
+/** How large the window may become: as given, as Codex records it, or as is known of the model. */
+function windowLimit({ file }: FoundSession, { windowTokens, models }: GivenFacts): WindowLimit {
+  if (windowTokens !== undefined) return { tokens: windowTokens, note: "" };
+  const { tokens, isKnown } = windowOfFile(file, models);
+  return { tokens, note: isKnown ? "" : " (assumed: --window)" };
 }
-
-const COMMON_WINDOW = 200_000;
-const LARGE_WINDOW = 1_000_000;
 
 /** What fills the window now, as one bar with its legend. */
 function windowLines(

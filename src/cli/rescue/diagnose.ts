@@ -1,4 +1,6 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
+import type { ModelRow } from "../../models/model-row.ts";
+import { windowOfTranscript } from "../../models/transcript-window.ts";
 import { measureWindow } from "../../session/context-meter.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
@@ -6,7 +8,8 @@ import { clipLine, formatNumber, plural } from "../../text/truncate.ts";
 import { estimateContext } from "../../transcript/estimate-context.ts";
 import { type Fault, findFaults } from "../../transcript/format.ts";
 import { compactionPart, isAnswer, type Message, type Transcript, textOf } from "../../transcript/message.ts";
-import { SHARE_OF_WINDOW, WINDOW_TOKENS } from "../handoff/deliver.ts";
+import { PROVIDERS } from "../files/read-models.ts";
+import { SHARE_OF_WINDOW } from "../handoff/deliver.ts";
 import type { Finding, Problem } from "./lines/session-lines.ts";
 import type { ReadSession } from "./read-session.ts";
 
@@ -26,14 +29,21 @@ export interface Diagnosis {
 }
 
 /** Finds out why a session cannot go on: by its file, by its compactions, by its calls and results, and by its size. */
-export function diagnose(session: ReadSession, { windowTokens, compaction }: DiagnosisOptions): Diagnosis {
+export function diagnose(
+  session: ReadSession,
+  { windowTokens, compaction, models }: DiagnosisOptions,
+): Diagnosis {
   const { transcript, findings, error, lineOf } = session;
   const lost = lostCompactions(transcript, compaction);
   const kept = lost.length === 0 ? transcript : withoutCompactions(transcript, lost);
   const shown = filterCompacted(transcript);
   const size = measure(transcript, shown);
   const refused = refusalOf(error ?? errorOf(transcript, lineOf));
-  const assumed = session.windowTokens ?? usualWindow(transcript, session.format);
+  const { tokens: assumed } = windowOfTranscript(transcript, {
+    recordedTokens: session.windowTokens,
+    provider: PROVIDERS[session.format],
+    rows: models,
+  });
   const room = windowTokens === undefined ? believe(refused, assumed, size) : halfOf(windowTokens);
   const all = [
     ...findings,
@@ -48,8 +58,9 @@ export function diagnose(session: ReadSession, { windowTokens, compaction }: Dia
 }
 
 interface DiagnosisOptions {
-  /** The window of the model; unset: what the file says, or what is usual. */
+  /** The window of the model; unset: what the file says, or what is known of the model. */
   readonly windowTokens?: number | undefined;
+  readonly models?: readonly ModelRow[] | undefined;
   /** `undo`: what stood before the newest compaction comes back, whatever its summary says. */
   readonly compaction: "judge" | "undo";
 }
@@ -271,16 +282,3 @@ function sizeFinding(tokens: number, { windowTokens, isWindowUnknown }: Room): r
 
 /** From here on a compaction has no room to be asked for. */
 const FULL_SHARE = 0.98;
-
-/** The usual window of an agent's model; the large one where a request was larger than that already. */
-function usualWindow(transcript: Transcript, format: ReadSession["format"]): number {
-  const usual = WINDOW_TOKENS[format === "codex" ? "codex" : "claude-code"];
-  const seen = transcript.reduce((most, { usage }) => Math.max(most, inputOf(usage)), 0);
-  return seen > usual ? LARGE_WINDOW : usual;
-}
-
-const LARGE_WINDOW = 1_000_000;
-
-function inputOf(usage: Message["usage"]): number {
-  return usage === undefined ? 0 : usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-}

@@ -10,6 +10,7 @@ import {
 import { familyCost, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import { formatBytes, formatNumber, plural } from "../../text/truncate.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
+import { type ModelsFlag, modelsOf, withModelsOption } from "../files/read-models.ts";
 import {
   type Agent,
   charsForTokens,
@@ -62,7 +63,7 @@ export function rescueCommand(): Command {
     )
     .option(
       "--window <tokens>",
-      "the window of the model; by default what the session says, or what is usual",
+      "the window of the model; by default what the session says, or what is known of the model",
       parseWindow,
     )
     .option(
@@ -71,11 +72,13 @@ export function rescueCommand(): Command {
     )
     .addHelpText("after", EXAMPLES)
     .action(runRescue);
-  return withContinueOptions(command, {
-    secrets: "take secrets out, or keep them",
-    cwd: "the folder in which it goes on",
-    go: "start the agent at once",
-  });
+  return withModelsOption(
+    withContinueOptions(command, {
+      secrets: "take secrets out, or keep them",
+      cwd: "the folder in which it goes on",
+      go: "start the agent at once",
+    }),
+  );
 }
 
 const EXAMPLES = `
@@ -87,7 +90,7 @@ Examples:
 
 The original is never changed. What does not fit can be read again with carryover recall, and the new session says so.`;
 
-export interface RescueFlags extends ContinueFlags {
+export interface RescueFlags extends ContinueFlags, ModelsFlag {
   readonly dryRun?: true;
   readonly force?: true;
   readonly budget?: number;
@@ -118,6 +121,7 @@ export async function rescue(
     throw new EmptySession(`${file.name} has no message that could be read`);
   const diagnosis = diagnose(session, {
     windowTokens: flags.window,
+    models: await modelsOf(flags),
     compaction: flags.beforeCompaction ? "undo" : "judge",
   });
   if (flags.beforeCompaction && !diagnosis.findings.some(({ problem }) => problem === "lost-compaction"))

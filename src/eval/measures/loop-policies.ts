@@ -1,6 +1,6 @@
+import { type CacheProfile, cacheProfile } from "../../models/cache-profile.ts";
 import type { SessionPruneOptions } from "../../session/prune.ts";
 import { createSession } from "../../session/session.ts";
-import { CACHE_PROFILES, type CacheProfile } from "../../stages/cache-profiles.ts";
 import { fillBudget } from "../../stages/lines/fill.ts";
 import { truncate } from "../../text/truncate.ts";
 import { renderMessage } from "../../transcript/content.ts";
@@ -275,7 +275,7 @@ export function createRefillWindow({ gatherChars, keepChars }: RefillOptions): L
 }
 
 /** The prices of every replayed request. */
-export const LOOP_PRICES: CacheProfile = CACHE_PROFILES.anthropic;
+export const LOOP_PRICES: CacheProfile = cacheProfile({ id: "claude-sonnet-4-5" });
 
 /** The size of system prompt and tool definitions in every request. */
 export const LOOP_SYSTEM_CHARS = 60_000;

@@ -1,9 +1,8 @@
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
-import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { GiveUp, GiveUpReason } from "../../session/action.ts";
 import { methods, type Rule, show } from "../../text/check.ts";
-import { asObject, asString, omitUndefined } from "../../text/json.ts";
+import { asObject, asString } from "../../text/json.ts";
 import { answerFacts } from "./conversation.ts";
 
 /** A language model of the AI SDK, whatever version of the interface it implements. */
@@ -113,40 +112,6 @@ export function createModelSummarizer(
     },
   };
 }
-
-/**
- * The limits of a model by its name; for an unknown name those of most models today. A window that turns out
- * to be smaller is learned from the first refusal.
- */
-export function knownLimits(modelId: string): ModelLimits {
-  const name = modelId.toLowerCase();
-  return LIMITS_BY_NAME.find(([pattern]) => pattern.test(name))?.[1] ?? COMMON_LIMITS;
-}
-
-/** The limits that were given, completed by what is known of the model. */
-export function limitsOf(
-  known: ModelLimits,
-  given: Partial<ModelLimits> | undefined,
-): Partial<ModelLimits> & Pick<ModelLimits, "outputTokens"> {
-  const limits = omitUndefined(Object(given) as Partial<ModelLimits>);
-  // A window that the caller names counts as it is, without the input limit that belongs to another window.
-  return limits.contextTokens === undefined
-    ? { ...known, ...limits }
-    : { outputTokens: known.outputTokens, ...limits };
-}
-
-const COMMON_LIMITS: ModelLimits = { contextTokens: 128_000, outputTokens: 16_384 };
-
-/** The first that fits counts. Gateways put a provider before the name and write versions with a dot or a dash. */
-const LIMITS_BY_NAME: readonly (readonly [RegExp, ModelLimits])[] = [
-  [/claude/, { contextTokens: 200_000, outputTokens: 32_000 }],
-  [/gpt-(?:5|[6-9])/, { contextTokens: 400_000, inputTokens: 272_000, outputTokens: 128_000 }],
-  [/gpt-4[.-]1/, { contextTokens: 1_047_576, outputTokens: 32_768 }],
-  [/(?:^|[/.])o[134]/, { contextTokens: 200_000, outputTokens: 100_000 }],
-  [/gemini/, { contextTokens: 1_048_576, outputTokens: 65_536 }],
-  [/grok-[4-9]/, { contextTokens: 256_000, outputTokens: 32_768 }],
-  [/gpt-3[.-]5/, { contextTokens: 16_385, outputTokens: 4_096 }],
-];
 
 /** Thrown when a request cannot be made to fit; says what was tried and what to do. `cause` is the provider's first error. */
 export class GiveUpError extends Error {

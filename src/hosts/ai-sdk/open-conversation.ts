@@ -33,10 +33,8 @@ import {
 import {
   asCallable,
   type CallableModel,
-  knownLimits,
   type LanguageModelLike,
   languageModel,
-  limitsOf,
   NO_MODEL,
 } from "./language-model.ts";
 import { recallToolIn } from "./recall-tool.ts";
@@ -226,7 +224,14 @@ function openSession(
   const { clock = createSystemClock(), overflow, onEvent: ____, ...sessionOptions } = rest;
   const persisted = persist && createPersistJournal(persist, { clock, onFailure: wiring.onNotPersisted });
   const model = modelRef(base ?? NO_MODEL);
-  const { summarizer: writer, model: asked = model, option } = readSummarizer(base, summarizer, wiring);
+  const {
+    summarizer: writer,
+    model: asked = model,
+    option,
+  } = readSummarizer(base, summarizer, {
+    ...wiring,
+    ...omitUndefined({ models: sessionOptions.models }),
+  });
   const ports: SessionPorts = {
     clock,
     ...(writer && {
@@ -239,7 +244,6 @@ function openSession(
     recallTool: wiring.recallTool,
     autoContinue: "never",
     ...omitUndefined(sessionOptions),
-    limits: limitsOf(knownLimits(model.id), sessionOptions.limits),
     overflow: { ...overflowOfEnvironment(globalThis.process?.env ?? {}), ...omitUndefined(Object(overflow)) },
     model,
     summarizer: option,

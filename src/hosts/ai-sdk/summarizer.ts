@@ -1,6 +1,8 @@
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import { MAX_SUMMARY_TOKENS, SECRETS_RULE, SUMMARY_INSTRUCTIONS } from "../../compaction/summary/request.ts";
 import { inputWindowTokens } from "../../compaction/trigger/overflow.ts";
+import { modelFacts } from "../../models/model-facts.ts";
+import type { ModelRow } from "../../models/model-row.ts";
 import type { SessionOptions } from "../../session/options.ts";
 import { check, either, methods, oneOf, type Rule, text } from "../../text/check.ts";
 import { asObject, asString, omitUndefined } from "../../text/json.ts";
@@ -9,7 +11,6 @@ import { answerFacts } from "./conversation.ts";
 import {
   asCallable,
   createModelSummarizer,
-  knownLimits,
   type LanguageModelLike,
   type ModelCall,
 } from "./language-model.ts";
@@ -34,7 +35,7 @@ export type SummarizerOption = LanguageModelLike | string | Summarizer | Summari
 export function readSummarizer(
   base: LanguageModelLike | undefined,
   given: SummarizerOption | undefined,
-  { headers, current, resolve }: SummarizerCalls,
+  { headers, current, resolve, models }: SummarizerCalls,
 ): ReadSummarizer {
   const { model: chosen = base, system, instructions, way } = choiceOf(given);
   const writer = typeof chosen === "string" ? resolve?.(chosen) : chosen;
@@ -43,7 +44,7 @@ export function readSummarizer(
   if (!isModel(writer))
     return { summarizer: writer as Summarizer, ...(base && { model: modelRef(base) }), option: instructed };
   const model = modelRef(writer);
-  const limits = knownLimits(model.id);
+  const limits = modelFacts(model, { rows: models });
   const byPrompt = createModelSummarizer(writer, headers);
   return {
     summarizer:
@@ -70,6 +71,8 @@ export interface SummarizerCalls {
   readonly current: () => CurrentRequest | undefined;
   /** The model of a name, where models have names. */
   readonly resolve?: (name: string) => LanguageModelLike;
+  /** Facts about models that were given. */
+  readonly models?: readonly ModelRow[];
 }
 
 interface ReadSummarizer {

@@ -130,7 +130,7 @@ type Thread = ReturnType<typeof openThread>;
 function openThread(options: CarryoverMiddlewareOptions, first: ModelRequest, restore: unknown) {
   const adapted = adaptModel(first.model);
   const id = asString(asObject(asObject(first.runtime).configurable).thread_id);
-  const limits = modelLimits(first.model, options.limits);
+  const limits = modelLimits(first.model, options);
   const own = { ...sessionOptions(options), limits, restore };
   const { session, model } = openConversation(adapted, own, omitUndefined({ id }));
   let asked = adapted.modelId;
@@ -140,7 +140,7 @@ function openThread(options: CarryoverMiddlewareOptions, first: ModelRequest, re
     adapted.use(next);
     if (adapted.modelId === asked) return;
     asked = adapted.modelId;
-    session.useModel(modelRef(adapted), modelLimits(next, options.limits));
+    session.useModel(modelRef(adapted), modelLimits(next, options));
   }
 
   return {

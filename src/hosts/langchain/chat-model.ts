@@ -3,9 +3,11 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import type { ModelRequest } from "langchain";
 import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
 import { contentOf } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import { modelFacts } from "../../models/model-facts.ts";
+import type { SessionOptions } from "../../session/options.ts";
 import { asNumber, asObject, asString, omitUndefined } from "../../text/json.ts";
 import type { ModelRef } from "../../transcript/message.ts";
-import { knownLimits, type LanguageModelLike, limitsOf, type ModelCall } from "../ai-sdk/language-model.ts";
+import type { LanguageModelLike, ModelCall } from "../ai-sdk/language-model.ts";
 import { fromWire, toWire } from "./messages.ts";
 
 /** A chat model of LangChain, as far as it is used here. */
@@ -89,15 +91,19 @@ function modelName(model: unknown): ModelRef {
   return { provider, id };
 }
 
-/** What a chat model accepts: what was given, else what its profile says, else what is known of its name. */
-export function modelLimits(model: unknown, given: Partial<ModelLimits> | undefined): Partial<ModelLimits> {
+/** What a chat model accepts: what was given, else what its profile says; the session knows the rest by its name. */
+export function modelLimits(
+  model: unknown,
+  { limits: given, models }: Pick<SessionOptions, "limits" | "models">,
+): Partial<ModelLimits> {
   const { maxInputTokens, maxOutputTokens } = asObject(asObject(model).profile);
-  const known = knownLimits(modelName(model).id);
+  const known = modelFacts(modelName(model), { rows: models });
   const contextTokens = asNumber(maxInputTokens);
-  const outputTokens = asNumber(maxOutputTokens) ?? known.outputTokens;
   // Profiles have no limit of the input apart from the window; it counts where the window is the same.
-  const isKnown = contextTokens === undefined || contextTokens === known.contextTokens;
-  return limitsOf(isKnown ? { ...known, outputTokens } : { contextTokens, outputTokens }, given);
+  const inputTokens = contextTokens === known.contextTokens ? known.inputTokens : undefined;
+  const limits = omitUndefined(Object(given) as Partial<ModelLimits>);
+  const window = limits.contextTokens === undefined ? { contextTokens, inputTokens } : {};
+  return omitUndefined({ ...window, outputTokens: asNumber(maxOutputTokens), ...limits });
 }
 
 /**

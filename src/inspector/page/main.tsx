@@ -1,6 +1,6 @@
 import { type ComponentChildren, render, type VNode } from "preact";
 import { useEffect, useErrorBoundary, useMemo, useReducer, useRef, useState } from "preact/hooks";
-import { priceOf } from "../../cost/recorded-request.ts";
+import { priceOf, writePrice } from "../../models/model-price.ts";
 import { formatUSD } from "../../text/truncate.ts";
 import { applyLiveEvent, type LiveState, liveStateOf } from "../view/protocol.ts";
 import type { InspectedSession, PolicyBudget, WindowView } from "../view/types.ts";
@@ -266,11 +266,11 @@ interface LayoutInput extends Required<Pick<LayoutOptions, "b" | "windowTokens" 
 /** About what items cost so far: written to the cache once, then read by every request that had them. */
 function itemCosts(session: InspectedSession, carried: (index: number) => number, scale: number): CostOf {
   const model = session.model ?? session.transcript.findLast((message) => message.model)?.model?.id;
-  const price = model === undefined ? undefined : priceOf({ provider: "", id: model });
+  const price = model === undefined ? undefined : priceOf({ id: model }, { rows: session.models });
   return (row, { tokens }) => {
     const requests = carried(row.index);
     if (price === undefined || requests === 0) return `${count(requests)}×`;
-    const costUSD = (tokens * scale * (price.cacheWrite + price.cacheRead * (requests - 1))) / 1_000_000;
+    const costUSD = (tokens * scale * (writePrice(price) + price.cacheRead * (requests - 1))) / 1_000_000;
     return `${formatUSD(costUSD)} · ${count(requests)}×`;
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { windowOfTranscript } from "../../models/transcript-window.ts";
 import { createRedactor } from "../../stages/redact.ts";
 import { isObject } from "../../text/json.ts";
 import type { Transcript } from "../../transcript/message.ts";
@@ -28,15 +29,16 @@ export function createFixedSource({ transcript, ...head }: InspectedSession): Se
 
 /** What the page gets of a session; secrets are redacted unless asked for. */
 export function createInspectedSession(
-  { windowTokens, ...read }: ReadSession,
+  { window: given, ...read }: ReadSession,
   secrets: SecretsChoice,
 ): InspectedSession {
+  const window = given ?? windowOfTranscript(read.transcript, { rows: read.models });
   const model = modelName(read.transcript);
   const session: InspectedSession = {
     ...read,
     ...(model !== undefined && { model }),
-    windowTokens: windowTokens ?? DEFAULT_WINDOW_TOKENS,
-    windowKnown: windowTokens !== undefined,
+    windowTokens: window.tokens,
+    windowKnown: window.isKnown,
     redactedSecrets: 0,
   };
   return secrets === "redacted" ? redactSession(session) : session;
@@ -46,15 +48,26 @@ export function createInspectedSession(
 interface ReadSession
   extends Pick<
     InspectedSession,
-    "name" | "title" | "format" | "sessionId" | "workingDirectory" | "transcript" | "problems" | "cost"
+    | "name"
+    | "title"
+    | "format"
+    | "sessionId"
+    | "workingDirectory"
+    | "transcript"
+    | "problems"
+    | "cost"
+    | "models"
   > {
-  /** The model's window, where it is known. */
-  readonly windowTokens?: number;
+  /** The model's window; by its name when unset. */
+  readonly window?: ReturnType<typeof windowOfTranscript>;
+}
+
+/** A window that the user named. */
+export function givenWindow(tokens: number): NonNullable<ReadSession["window"]> {
+  return { tokens, isKnown: true };
 }
 
 export type SecretsChoice = "redacted" | "shown";
-
-const DEFAULT_WINDOW_TOKENS = 200_000;
 
 /** The model of the newest message that names one, as `provider/id`. */
 export function modelName(transcript: Transcript): string | undefined {

@@ -2,8 +2,9 @@ import { probesOf } from "../../eval/measures/measure-recall.ts";
 import { plainMessages } from "../../eval/probe/history-text.ts";
 import { createScorer, type Probe } from "../../eval/probe/next-use.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
+import { cacheProfileOf } from "../../models/cache-profile.ts";
+import { modelFacts } from "../../models/model-facts.ts";
 import { createWindowMeasure } from "../../session/context-meter.ts";
-import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import { deepEqual } from "../../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import { reportsContextUsage } from "../../transcript/estimate-context.ts";
@@ -136,7 +137,11 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     return { maxTokens, windowTokens: budgetTokens, tokensOf: tokensOfRun };
   }
 
-  const cacheProfile = (): CacheProfile => cacheProfileFor({ id: modelOf(session) ?? "" });
+  /** Its prices count as known where they are those of this very model. */
+  const cachePrices = (): Pick<Parameters<typeof computeCacheCost>[0], "profile" | "pricesKnown"> => {
+    const facts = modelFacts({ id: modelOf(session) ?? "" }, { rows: session.models });
+    return { profile: cacheProfileOf(facts), pricesKnown: !facts.assumed.includes("cache") };
+  };
   const sentAt = (upTo: number): Transcript => runOf({ policy: "as-sent", upTo }).run.left;
 
   /** The size that the recording tells, and what the rows of the request that was counted sum up to. */
@@ -256,7 +261,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
         const { size, rows } = inspectWindow(options);
         const shared = cachedPrefix(sent, runOf(options).run.left, rows);
         const cache = computeCacheCost({
-          profile: cacheProfile(),
+          ...cachePrices(),
           unchangedTokens: now.size.tokens,
           changedTokens: size.tokens,
           sharedTokens: Math.round(size.outsideTokens + shared.tokens * size.scale),
@@ -282,7 +287,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
         recorded: transcriptUpTo(upTo),
         sent: sentAt(upTo),
         family,
-        profile: cacheProfile(),
+        ...cachePrices(),
         tokensOf,
         ...shownSizes(upTo),
         ...(session.windowKnown && { windowTokens }),
@@ -300,7 +305,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
         recorded: transcriptUpTo(upTo),
         format,
         windowTokens,
-        profile: cacheProfile(),
+        ...cachePrices(),
         tokensOf,
       };
       return previewCompaction({ ...source, ...shownSizes(upTo) }, options);

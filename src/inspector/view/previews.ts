@@ -9,8 +9,8 @@ import {
 } from "../../fork/context/options.ts";
 import { type ForkResult, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
+import type { CacheProfile } from "../../models/cache-profile.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
-import { CACHE_PROFILES, type CacheProfile } from "../../stages/cache-profiles.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import type { TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import { renderMessage } from "../../transcript/content.ts";
@@ -31,7 +31,7 @@ import type {
 
 /** What a child with the same model would read before its task if it were started now, by each way. */
 export function previewForks(source: ForkSource, options: ForkWanted): ForkPreviews {
-  const { recorded, sent, family, profile, windowTokens } = source;
+  const { recorded, sent, family, profile, pricesKnown, windowTokens } = source;
   const tokensOf = (messages: Transcript): number =>
     messages.reduce(
       (sum, message) => sum + estimateMessageTokens(message, { estimator: "calibrated", family }),
@@ -53,8 +53,8 @@ export function previewForks(source: ForkSource, options: ForkWanted): ForkPrevi
     graduatedTokens: tokensOf(graduated.messages),
     fixedTokens: overheadTokens(sent, tokensOf),
     ...(windowTokens !== undefined && { windowTokens }),
-    cacheReadPrice: profile === CACHE_PROFILES.none ? 0 : profile.readMultiplier,
-    cacheWritePrice: profile === CACHE_PROFILES.none ? 0 : profile.writeMultiplier,
+    cacheReadPrice: profile.readMultiplier,
+    cacheWritePrice: profile.writeMultiplier,
     finishedSteps: [],
   });
   const { tokens: nowTokens, outsideTokens, scale } = source.now;
@@ -70,6 +70,7 @@ export function previewForks(source: ForkSource, options: ForkWanted): ForkPrevi
       chosen,
       cache: computeCacheCost({
         profile,
+        pricesKnown,
         unchangedTokens: nowTokens,
         changedTokens: tokens,
         sharedTokens: way === "exact" ? nowTokens : Math.round(outsideTokens),
@@ -119,6 +120,7 @@ interface ForkSource extends ShownSizes {
   readonly sessionId?: string;
   readonly family: TokenFamily;
   readonly profile: CacheProfile;
+  readonly pricesKnown: boolean;
   /** Unset when it is not known. */
   readonly windowTokens?: number;
   readonly tokensOf: (text: string) => number;
@@ -150,7 +152,7 @@ function asText(graduated: ForkResult, pipeline: ForkOptions): Omit<Inherited, "
 
 /** What a compaction would leave if it were made now, with the summary that needs no model. */
 export function previewCompaction(
-  { recorded, format, windowTokens, profile, tokensOf, now, tokensOfRun }: CompactionSource,
+  { recorded, format, windowTokens, profile, pricesKnown, tokensOf, now, tokensOfRun }: CompactionSource,
   { keepTokens }: CompactionPreviewOptions,
 ): CompactionPreview {
   const compacted = compactFileWithoutModel({ transcript: recorded, format }, { windowTokens, keepTokens });
@@ -186,6 +188,7 @@ export function previewCompaction(
     },
     cache: computeCacheCost({
       profile,
+      pricesKnown,
       unchangedTokens: tokensBefore,
       changedTokens: tokensAfter,
       sharedTokens: Math.round(now.outsideTokens),
@@ -199,6 +202,7 @@ interface CompactionSource extends ShownSizes {
   readonly format: FormatName;
   readonly windowTokens: number;
   readonly profile: CacheProfile;
+  readonly pricesKnown: boolean;
   readonly tokensOf: (text: string) => number;
 }
 
@@ -216,7 +220,7 @@ function renderVisible(messages: Transcript): string {
 
 /** What a changed window costs compared with the unchanged one, at the provider's cache prices. */
 export function computeCacheCost(input: CacheCostInput): CacheCost {
-  const { profile, unchangedTokens, changedTokens, sharedTokens } = input;
+  const { profile, pricesKnown, unchangedTokens, changedTokens, sharedTokens } = input;
   const { readMultiplier, writeMultiplier } = profile;
   const steps = EXPECTED_FORK_STEPS;
   const readTokens = Math.min(sharedTokens, changedTokens);
@@ -232,7 +236,7 @@ export function computeCacheCost(input: CacheCostInput): CacheCost {
     cacheWritePrice: writeMultiplier,
   });
   return {
-    pricesKnown: profile !== CACHE_PROFILES.none,
+    pricesKnown,
     readMultiplier,
     writeMultiplier,
     readTokens,
@@ -247,6 +251,7 @@ export function computeCacheCost(input: CacheCostInput): CacheCost {
 
 interface CacheCostInput {
   readonly profile: CacheProfile;
+  readonly pricesKnown: boolean;
   /** The next request when nothing is changed, all of it cached. */
   readonly unchangedTokens: number;
   readonly changedTokens: number;

@@ -1,6 +1,7 @@
 import type { SessionCost } from "../../cost/explain-cost.ts";
 import type { ForkProfile, ForkWay } from "../../fork/context/options.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
+import type { ModelRow } from "../../models/model-row.ts";
 import type { EditBatch } from "../../session/history.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { MessageId, Role, Transcript } from "../../transcript/message.ts";
@@ -13,9 +14,12 @@ export interface InspectedSession {
   readonly format: FormatName;
   readonly sessionId?: string;
   readonly model?: string;
-  /** The model's window; 200,000 when it is not known. */
+  /** The model's window. */
   readonly windowTokens: number;
+  /** False where the window is a guess. */
   readonly windowKnown: boolean;
+  /** Facts about models that the user gave. */
+  readonly models?: readonly ModelRow[];
   readonly workingDirectory?: string;
   readonly transcript: Transcript;
   /** Edits that the plugin has in force, oldest batch first; what is sent includes them. */
@@ -318,7 +322,7 @@ export type CompactionPreview =
 
 /** What a change costs at the provider's prices. A `BaseToken` costs as much as an ordinary input token. */
 export interface CacheCost {
-  /** Whether the model's name tells its cache prices; otherwise nothing counts as cached. */
+  /** Whether the cache prices of this very model are known; otherwise they are assumed. */
   readonly pricesKnown: boolean;
   readonly readMultiplier: number;
   readonly writeMultiplier: number;

@@ -1,5 +1,6 @@
 import type { ForkProfile } from "../../fork/context/options.ts";
 import { FORK_LIMIT_DEFAULTS, FORK_LIMIT_SHAPE, type ForkLimitOptions } from "../../fork/life/record.ts";
+import { MODEL_CELLS_RULE, type ModelCells } from "../../models/model-row.ts";
 import {
   check,
   either,
@@ -58,8 +59,8 @@ export interface PluginOptions {
   readonly compaction: "roster" | "assist" | "off" | "own" | "own-model";
   /** Globs of instruction files, or texts, that survive every edit. @default none */
   readonly pin: readonly string[];
-  /** Thresholds by "provider/model". @default none */
-  readonly models: Readonly<Record<string, ModelThresholds>>;
+  /** Thresholds and facts by "provider/model". @default none */
+  readonly models: Readonly<Record<string, ModelOptions>>;
   /** The folder in which everything is kept, or `postgres://…` for a database that a fleet shares. @default the state folder of the user */
   readonly store?: string;
   /** Regular expressions of further secrets. @default none */
@@ -84,14 +85,16 @@ interface PluginForkOptions extends ForkLimitOptions {
   readonly allowCrossProvider: boolean;
 }
 
-/** Each in tokens, or as a share of the window such as "80%". */
-export interface ModelThresholds {
+/** What is set for one model. Thresholds are in tokens, or a share of the window such as "80%". */
+export interface ModelOptions {
   /** How full the window is before anything is pruned. @default when-full: nine tenths of where the agent compacts; auto: by size and prices */
   readonly pruneAt?: number | string;
   /** How much of the newest outputs stays whole. @default the newest 10, however long */
   readonly keepRecent?: number | string;
   /** What a child may inherit unchanged; a larger view goes through the pipeline. @default half of the child's window */
   readonly inheritAtMost?: number | string;
+  /** Its window, prices and cache, before what the agent and the built-in table say. @default what the agent says, else what is built in */
+  readonly facts?: ModelCells;
 }
 
 const DEFAULTS: PluginOptions = {
@@ -127,7 +130,12 @@ const THRESHOLD: Rule = either(
   rule('a share of the window such as "80%"', (value) => /^\d{1,2}(\.\d+)?%$|^100%$/.test(String(value))),
 );
 
-const MODEL: Shape<ModelThresholds> = { pruneAt: THRESHOLD, keepRecent: THRESHOLD, inheritAtMost: THRESHOLD };
+const MODEL: Shape<ModelOptions> = {
+  pruneAt: THRESHOLD,
+  keepRecent: THRESHOLD,
+  inheritAtMost: THRESHOLD,
+  facts: MODEL_CELLS_RULE,
+};
 
 /** Its problem does not show the value, which may hold a password. */
 const STORE: Rule = {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { ForkWayFacts } from "../../fork/context/options.ts";
 import {
   type AskingCall,
   currentRun,
@@ -11,7 +12,7 @@ import type { PluginContext } from "../context/context.ts";
 import type { HostMessage, RunningTool, TurnSettings } from "../host/agent-host.ts";
 import type { HostAgent, ModelFacts } from "../host/host-parts.ts";
 import type { StoredView } from "../stores/views.ts";
-import { cachePrices, type ModelWindows } from "../window/prune.ts";
+import type { ModelWindows } from "../window/prune.ts";
 import type { Forks } from "./forks.ts";
 import { directiveText, type Inherited, inherit } from "./inherit.ts";
 
@@ -59,8 +60,8 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       : { budgetChars: context.options.fork.budgetChars }),
     facts: {
       receiver: prefixOf(receiver.differs, context.host.can),
-      ...cachePrices(request.model),
-      ...windowOf(request.model),
+      ...cachePrices(forks.windows, request.model),
+      ...windowOf(forks.windows, request.model),
       ...inheritAtMost(forks.windows, request.model),
       finishedSteps: finishedSteps(forks.keeper.all()),
     },
@@ -255,8 +256,17 @@ interface ReceiverInput {
   readonly parentTurn: TurnSettings;
 }
 
-function windowOf(model: ModelFacts | undefined): { windowTokens?: number } {
-  const tokens = model?.inputTokens ?? model?.contextTokens;
+function cachePrices(
+  windows: ModelWindows,
+  model: ModelFacts | undefined,
+): Pick<ForkWayFacts, "cacheReadPrice" | "cacheWritePrice"> {
+  const { readMultiplier, writeMultiplier } = windows.cacheOf(model);
+  return { cacheReadPrice: readMultiplier, cacheWritePrice: writeMultiplier };
+}
+
+function windowOf(windows: ModelWindows, model: ModelFacts | undefined): { windowTokens?: number } {
+  const known = windows.windowOf(`${model?.provider}/${model?.id}`)?.limits;
+  const tokens = model?.inputTokens || model?.contextTokens || known?.inputTokens || known?.contextTokens;
   return tokens === undefined || tokens <= 0 ? {} : { windowTokens: tokens };
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { hooksOf } from "../../../test/rig/plugin-context.ts";
 import type { HostModel } from "../../hosts/opencode/hooks.ts";
-import { cachePrices, createModelWindows, type ModelWindows } from "./prune.ts";
+import { createModelWindows, type ModelWindows } from "./prune.ts";
 
 const MODEL = "provider/claude-x";
 
@@ -42,6 +42,7 @@ it("takes the price of a cached prompt from the host, and the rest from the mode
   });
   expect(windows.windowOf(MODEL)).toMatchObject({
     limits: { contextTokens: 100_000, outputTokens: 0 },
+    isNamed: true,
     cache: { readMultiplier: expect.closeTo(0.1), writeMultiplier: 1.25, ttlMs: 300_000 },
   });
 });
@@ -50,41 +51,69 @@ it.each([
   { name: "no limit", model: {} },
   { name: "a window of nothing", model: { limit: { context: 0 } } },
   { name: "a limit that is no number", model: { limit: { context: "big" } as never } },
-])("knows no window from $name", async ({ model }) => {
+])(
+  "with $name takes the window that is known of the model, and none of one that nobody knows",
+  async ({ model }) => {
+    const windows = createModelWindows({ prune: "auto", models: {} });
+    await ask(windows, { ...model, id: "claude-opus-5-5" });
+    expect(windows.windowOf("provider/claude-opus-5-5")).toMatchObject({
+      limits: { contextTokens: 1_000_000, outputTokens: 128_000 },
+      isNamed: false,
+    });
+    await ask(windows, { ...model, id: "nobodys" });
+    expect(windows.windowOf("provider/nobodys")).toBeUndefined();
+  },
+);
+
+it("raises a window that nobody named, and no other", async () => {
   const windows = createModelWindows({ prune: "auto", models: {} });
-  await ask(windows, model);
-  expect(windows.windowOf(MODEL)).toBeUndefined();
+  await ask(windows, { id: "claude-opus-4-6" });
+  windows.raise("provider/claude-opus-4-6", 1_000_000);
+  await ask(windows, { id: "claude-opus-4-6" });
+  expect(windows.windowOf("provider/claude-opus-4-6")?.limits.contextTokens).toBe(1_000_000);
+  await ask(windows, { limit: { context: 100_000 } });
+  windows.raise(MODEL, 200_000);
+  expect(windows.windowOf(MODEL)?.limits.contextTokens).toBe(100_000);
 });
 
-it("names no price where the host has none", async () => {
-  const windows = createModelWindows({ prune: "auto", models: {} });
-  await ask(windows, { limit: { context: 8_000 }, cost: { input: 0, output: 0 } });
-  expect(windows.windowOf(MODEL)).toEqual({ limits: { contextTokens: 8_000, outputTokens: 0 } });
+it("takes the facts of the options before those of the host", async () => {
+  const facts = { contextTokens: 50_000, prices: [{ input: 1, output: 1, cacheRead: 0.4 }] };
+  const windows = createModelWindows({ prune: "auto", models: { [MODEL]: { facts } } });
+  await ask(windows, {
+    limit: { context: 100_000 },
+    cost: { input: 3, output: 15, cache: { read: 0.3, write: 3.75 } },
+  });
+  expect(windows.windowOf(MODEL)).toMatchObject({
+    limits: { contextTokens: 50_000 },
+    isNamed: true,
+    cache: { readMultiplier: 0.4, writeMultiplier: 1 },
+  });
 });
 
 it.each([
   {
     name: "the host's prices first",
-    model: { id: "claude-x", prices: { input: 3, cacheRead: 0.3, cacheWrite: 3.75 } },
-    prices: { cacheReadPrice: 0.3, cacheWritePrice: 3.75 },
+    model: { id: "claude-x", prices: { input: 3, cacheRead: 0.6, cacheWrite: 3 } },
+    prices: { readMultiplier: 0.6 / 3, writeMultiplier: 1 },
   },
   {
-    name: "a price without a cache is that of the input",
-    model: { id: "x", prices: { input: 3, cacheRead: 0, cacheWrite: 0 } },
-    prices: { cacheReadPrice: 3, cacheWritePrice: 3 },
+    name: "what is known of the model where the host has no price of a cache",
+    model: { id: "gpt-5", prices: { input: 3, cacheRead: 0, cacheWrite: 0 } },
+    prices: { readMultiplier: 0.1, writeMultiplier: 1 },
   },
   {
-    name: "those of the model's family where the host has none",
-    model: { id: "claude-x" },
-    prices: { cacheReadPrice: 0.1, cacheWritePrice: 1.25 },
+    name: "those of the model where the host has none",
+    model: { id: "claude-opus-5-5" },
+    prices: { readMultiplier: 0.05, writeMultiplier: 1.25 },
   },
   {
-    name: "none where nobody knows any",
+    name: "usual ones where nobody knows any",
     model: { id: "x" },
-    prices: { cacheReadPrice: 0, cacheWritePrice: 0 },
+    prices: { readMultiplier: 0.1, writeMultiplier: 1.25 },
   },
 ])("prices of the cache: $name", ({ model, prices }) => {
-  expect(cachePrices({ provider: "p", ...model })).toEqual(prices);
+  const windows = createModelWindows({ prune: "auto", models: {} });
+  expect(windows.cacheOf({ provider: "p", ...model })).toMatchObject(prices);
 });
 
 it("begins to prune shortly before the host compacts, where nothing else is said", async () => {

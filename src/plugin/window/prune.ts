@@ -5,16 +5,18 @@ import {
   overflowOfEnvironment,
   usableTokens,
 } from "../../compaction/trigger/overflow.ts";
+import { type CacheProfile, cacheProfileOf } from "../../models/cache-profile.ts";
+import { modelFacts } from "../../models/model-facts.ts";
+import type { ModelCells } from "../../models/model-row.ts";
 import { isFolded } from "../../session/fold.ts";
 import type { EditBatch } from "../../session/history.ts";
 import { ABOUT_TO_SHARE } from "../../session/next-action.ts";
 import { createSession, type Session, type UndoResult } from "../../session/session.ts";
-import { CACHE_PROFILES, type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { createLruMap, deepEqual } from "../../text/json.ts";
+import { createLruMap, deepEqual, omitUndefined } from "../../text/json.ts";
 import type { Message, ModelRef, Transcript } from "../../transcript/message.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
-import type { ModelThresholds, PluginOptions } from "../context/options.ts";
+import type { ModelOptions, PluginOptions } from "../context/options.ts";
 import type { HostFormat, HostMessage, OutgoingRequest } from "../host/agent-host.ts";
 import type { ModelFacts } from "../host/host-parts.ts";
 import { createEngineJournal } from "../stores/journal.ts";
@@ -188,7 +190,8 @@ async function openPrunedSession(
       const transcript = decode(sent);
       pinned.splice(0, pinned.length, ...pins.pinsOf(transcript));
       session.observe(transcript);
-      const { estimate, batches } = session.status();
+      const { estimate, batches, contextWindowTokens } = session.status();
+      windows.raise(nameOf(model), contextWindowTokens);
       if (estimate.tokens >= windows.thresholds(nameOf(model)).pruneAtTokens) {
         await session.prepare({ moment: "after-turn", idleMs });
         const made = batchesSince(session.status().batches, batches.at(-1)?.id);
@@ -248,8 +251,9 @@ function createEngine(
       prune: { how: "lines", ...(keepRecentTokens !== undefined && { protectTokens: keepRecentTokens }) },
       compaction: { autoCompact: false },
       overflow: overflowOfEnvironment(context.env),
-      ...(window && { limits: window.limits }),
-      ...(window?.cache && { cache: window.cache }),
+      // What nobody named the session knows itself, and learns.
+      ...(window?.isNamed && { limits: window.limits }),
+      ...(window && { cache: window.cache }),
     },
   );
 }
@@ -257,15 +261,20 @@ function createEngine(
 /** What the agent and the options say about the models that were used; a model is named "provider/model". */
 export interface ModelWindows {
   thresholds(model: string): WindowThresholds;
-  /** Unset until the agent has asked the model once. */
+  /** Unset until the agent has asked the model once, and where nobody knows it. */
   windowOf(model: string): ModelWindow | undefined;
+  /** What a cached prompt costs, in multiples of the price of input. */
+  cacheOf(model: ModelFacts | undefined): CacheProfile;
+  /** A model has taken so much that a window which nobody named must be this large. */
+  raise(model: string, contextTokens: number): void;
   readonly feature: Feature;
 }
 
 interface ModelWindow {
   readonly limits: ModelLimits;
-  /** What a cached prompt costs; unset when the agent names no prices. */
-  readonly cache?: CacheProfile;
+  /** Whether the options or the agent say so; otherwise it is what is known of the model. */
+  readonly isNamed: boolean;
+  readonly cache: CacheProfile;
 }
 
 /** What the options say about a model, in tokens. */
@@ -284,10 +293,18 @@ export function createModelWindows(
   overflow: Partial<OverflowSettings> = {},
 ): ModelWindows {
   const known = new Map<string, ModelWindow>();
+  const factsOf = (model: ModelRef) => models[nameOf(model)]?.facts;
   return {
     windowOf: (model) => known.get(model),
+    cacheOf: (model) => cacheOf(model, model && factsOf(model)),
+    raise(model, contextTokens) {
+      const window = known.get(model);
+      if (window === undefined || window.isNamed || contextTokens <= window.limits.contextTokens) return;
+      const { outputTokens } = window.limits;
+      known.set(model, { ...window, limits: { contextTokens, outputTokens } });
+    },
     thresholds(model) {
-      const { pruneAt, keepRecent, inheritAtMost }: ModelThresholds = models[model] ?? {};
+      const { pruneAt, keepRecent, inheritAtMost }: ModelOptions = models[model] ?? {};
       const limits = known.get(model)?.limits;
       const windowTokens = limits?.contextTokens;
       const fullTokens = limits === undefined ? 0 : usableTokens(limits, overflow) * ABOUT_TO_SHARE;
@@ -303,56 +320,54 @@ export function createModelWindows(
       name: "model windows",
       async onSignal(signal) {
         if (signal.type !== "request") return;
-        const window = windowOf(signal.model);
-        if (window !== undefined) known.set(`${signal.model.provider}/${signal.model.id}`, window);
+        const window = windowOf(signal.model, factsOf(signal.model));
+        const before = known.get(nameOf(signal.model));
+        // What was raised stays so until somebody names it.
+        const isRaised =
+          before?.isNamed === false &&
+          window?.isNamed === false &&
+          before.limits.contextTokens > window.limits.contextTokens;
+        if (window !== undefined && !isRaised) known.set(nameOf(signal.model), window);
       },
     },
   };
 }
 
-/** What the agent says about the prices of a cached prompt; what is known of the model's family where it says nothing, 0 where that is not known either. */
-export function cachePrices(model: ModelFacts | undefined): {
-  readonly cacheReadPrice: number;
-  readonly cacheWritePrice: number;
-} {
-  const { prices } = model ?? {};
-  if (prices !== undefined)
-    return {
-      cacheReadPrice: prices.cacheRead || prices.input,
-      cacheWritePrice: prices.cacheWrite || prices.input,
-    };
-  const profile = cacheProfileFor({ id: model?.id ?? "" });
-  if (profile === CACHE_PROFILES.none) return { cacheReadPrice: 0, cacheWritePrice: 0 };
-  return { cacheReadPrice: profile.readMultiplier, cacheWritePrice: profile.writeMultiplier };
+/** What the options say, else the agent, else what is known of the model. */
+function windowOf(model: ModelFacts, given: ModelCells | undefined): ModelWindow | undefined {
+  const said = omitUndefined({
+    contextTokens: positive(model.contextTokens),
+    inputTokens: positive(model.inputTokens),
+    outputTokens: Math.max(0, model.outputTokens ?? 0),
+  });
+  const cache = cacheOf(model, given);
+  const isNamed = given?.contextTokens !== undefined || said.contextTokens !== undefined;
+  const { known, contextTokens, inputTokens, outputTokens } = factsWith(model, given);
+  if (given?.contextTokens === undefined && said.contextTokens !== undefined)
+    return { limits: { ...said, contextTokens: said.contextTokens }, isNamed, cache };
+  if (known === "none") return undefined;
+  return { limits: { contextTokens, outputTokens, ...omitUndefined({ inputTokens }) }, isNamed, cache };
 }
 
-function windowOf(model: ModelFacts): ModelWindow | undefined {
-  const { contextTokens = 0, outputTokens = 0, inputTokens = 0 } = model;
-  if (contextTokens <= 0) return undefined;
-  const cache = cacheProfileOf(model);
-  const limits = { contextTokens, outputTokens: Math.max(0, outputTokens) };
-  return {
-    limits: inputTokens > 0 ? { ...limits, inputTokens } : limits,
-    ...(cache && { cache }),
-  };
+function positive(tokens: number | undefined): number | undefined {
+  return tokens !== undefined && tokens > 0 ? tokens : undefined;
 }
 
 /** The agent's own prices before those that go with the name; how long a prompt is kept only the name tells. */
-function cacheProfileOf({ id, prices }: ModelFacts): CacheProfile | undefined {
-  if (prices === undefined || !(prices.cacheRead > 0)) return undefined;
-  const named = cacheProfileFor({ id });
+function cacheOf(model: ModelFacts | undefined, given: ModelCells | undefined): CacheProfile {
+  const { prices } = model ?? {};
+  const profile = cacheProfileOf(model === undefined ? modelFacts({}) : factsWith(model, given));
+  if (prices === undefined || !(prices.cacheRead > 0) || given?.prices !== undefined) return profile;
   return {
-    ...named,
-    ttlMs: named.ttlMs > 0 ? named.ttlMs : UNKNOWN_TTL_MS,
-    minimumTokens: named.minimumTokens > 0 ? named.minimumTokens : UNKNOWN_MINIMUM_TOKENS,
+    ...profile,
     readMultiplier: prices.cacheRead / prices.input,
     writeMultiplier: prices.cacheWrite > 0 ? prices.cacheWrite / prices.input : 1,
   };
 }
 
-/** What most providers keep a prompt for at least, and the shortest that they keep. */
-const UNKNOWN_TTL_MS = 5 * 60_000;
-const UNKNOWN_MINIMUM_TOKENS = 1_024;
+function factsWith({ provider, id }: ModelRef, given: ModelCells | undefined) {
+  return modelFacts({ provider, id }, { rows: given && [{ names: [id], ...given }] });
+}
 
 /** A share of a window that is not known yet is undefined. */
 function toTokens(

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { priceOf } from "../../../cost/recorded-request.ts";
 import type { ForkProfile, ForkWay } from "../../../fork/context/options.ts";
+import { priceOf } from "../../../models/model-price.ts";
 import { formatUSD } from "../../../text/truncate.ts";
 import type {
   CacheCost,
@@ -231,8 +231,8 @@ interface CacheTableProps {
 
 /** The cache prices in a sentence. */
 function priceText({ pricesKnown, readMultiplier, writeMultiplier }: CacheCost): string {
-  if (!pricesKnown) return "The model's name says nothing about its prices: every token counts the same.";
-  return `A token that is read from the cache costs ${readMultiplier} of an ordinary one, one that is written ${writeMultiplier}.`;
+  const known = pricesKnown ? "" : "What this model's cache costs is not known. Assumed: ";
+  return `${known}A token that is read from the cache costs ${readMultiplier} of an ordinary one, one that is written ${writeMultiplier}.`;
 }
 
 function breakEvenText({ breakEvenSteps: steps }: CacheCost): string {
@@ -260,7 +260,8 @@ export function PoliciesPanel({ asked, upTo, chosen, onPolicy, ...budget }: Poli
   const { answer: kept, state: keptState } = useAnswer<"kept">(asked, { type: "kept", budgetTokens });
   const model =
     asked.session.model ?? asked.session.transcript.findLast((message) => message.model)?.model?.id;
-  const inputUSD = model === undefined ? undefined : priceOf({ provider: "", id: model })?.input;
+  const inputUSD =
+    model === undefined ? undefined : priceOf({ id: model }, { rows: asked.session.models })?.input;
   return (
     <>
       <h2>

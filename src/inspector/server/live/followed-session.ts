@@ -1,6 +1,8 @@
 import { currentRun, type ForkRecord, isLive } from "../../../fork/life/record.ts";
 import { type SessionExport, withoutShown } from "../../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../../formats/wires/opencode/opencode.ts";
+import type { ModelRow } from "../../../models/model-row.ts";
+import { windowOfTranscript } from "../../../models/transcript-window.ts";
 import { batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { EditBatch } from "../../../session/history.ts";
 import { type BatchRecord, batchOf } from "../../../session/record.ts";
@@ -20,6 +22,7 @@ import type {
 import {
   countSecrets,
   createInspectedSession,
+  givenWindow,
   type LiveSource,
   modelName,
   type SecretsChoice,
@@ -45,7 +48,7 @@ export interface StoredFile {
 }
 
 export function createFollowedSession(options: FollowOptions): FollowedSession {
-  const { sessionId, secrets, windowTokens, format = "opencode", agent = "OpenCode" } = options;
+  const { sessionId, secrets, windowTokens, models, format = "opencode", agent = "OpenCode" } = options;
   const listeners = new Set<(event: LiveEvent) => void>();
   const messages = createShownMessages(secrets);
   const redact = secrets === "redacted" ? createRedactor().text : (text: string): string => text;
@@ -69,7 +72,11 @@ export function createFollowedSession(options: FollowOptions): FollowedSession {
         problems,
         ...(typeof title === "string" && title !== "" && { title }),
         ...(typeof directory === "string" && directory !== "" && { workingDirectory: directory }),
-        ...(windowTokens !== undefined && { windowTokens }),
+        window:
+          windowTokens === undefined
+            ? windowOfTranscript(messages.transcript(), { rows: models })
+            : givenWindow(windowTokens),
+        ...(models !== undefined && { models }),
       },
       secrets,
     );
@@ -148,6 +155,7 @@ interface FollowOptions {
   readonly sessionId: string;
   readonly secrets: SecretsChoice;
   readonly windowTokens?: number;
+  readonly models?: readonly ModelRow[];
   /** The agent and the format of its sessions. @default OpenCode */
   readonly agent?: string;
   readonly format?: SessionHead["format"];

@@ -1,0 +1,42 @@
+import type { ModelRef, Transcript } from "../transcript/message.ts";
+import { modelFacts, windowThatTook } from "./model-facts.ts";
+import type { ModelRow } from "./model-row.ts";
+
+/**
+ * The window of the model that a recorded conversation would be sent to next: what the host recorded, else what is known
+ * of the newest model that is named, or a larger one where that model has answered more.
+ */
+export function windowOfTranscript(
+  transcript: Transcript,
+  { recordedTokens, provider, rows }: TranscriptWindowOptions = {},
+): TranscriptWindow {
+  const model: Partial<ModelRef> = transcript.findLast((message) => message.model !== undefined)?.model ?? {
+    ...(provider !== undefined && { provider }),
+  };
+  if (recordedTokens !== undefined) return { tokens: recordedTokens, isKnown: true };
+  const facts = modelFacts(model, { rows });
+  const { contextTokens, inputTokens = contextTokens } = facts;
+  const tokens = Math.min(contextTokens, inputTokens);
+  const acceptedTokens = transcript.reduce((most, { usage, model: asked = model }) => {
+    const sent = usage ? usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens : 0;
+    return asked.id === model.id && Number.isFinite(sent) ? Math.max(most, sent) : most;
+  }, 0);
+  if (acceptedTokens > tokens)
+    return { tokens: windowThatTook(model, acceptedTokens, { rows }), isKnown: false };
+  return { tokens, isKnown: facts.known === "name" && !facts.assumed.includes("contextTokens") };
+}
+
+interface TranscriptWindowOptions {
+  /** What the host has recorded. */
+  readonly recordedTokens?: number | undefined;
+  /** Whose models are asked where no message names one. */
+  readonly provider?: string | undefined;
+  /** Rows of a user. */
+  readonly rows?: readonly ModelRow[] | undefined;
+}
+
+interface TranscriptWindow {
+  readonly tokens: number;
+  /** False where the figure is that of a similar model, a usual one, or a guess from what was accepted. */
+  readonly isKnown: boolean;
+}
