@@ -177,7 +177,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     const { model, thoughts } = memory;
     if (thoughts.refused) return "refused";
     if (rule?.model !== model || rule === undefined)
-      rule = { model, afterEdit: modelFacts(model ?? {}).afterEdit };
+      rule = { model, afterEdit: modelFacts(model ?? {}, { rows: options.models }).afterEdit };
     return rule.afterEdit;
   }
 
@@ -445,7 +445,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       const { thoughts } = window();
       const isSent = (message: Message): boolean =>
         thoughts.before.has(message.id) && !thoughts.stale.has(message.id);
-      const { input, output } = modelFacts(memory.model ?? {}).prices ?? USUAL_PRICES;
+      const { input, output } = modelFacts(memory.model ?? {}, { rows: options.models }).prices ?? USUAL_PRICES;
       return {
         tokensOf: (message: Message) => (isSent(message) ? thoughtTokensOf(message) : 0),
         multiplier: output / input,
