@@ -155,7 +155,9 @@ export async function playThinking(
       },
     };
     const { encode = (session, rest) => anthropic.encode(session.projection(), rest) } = options;
-    return encode(talk.session, request);
+    const body = encode(talk.session, request);
+    noteEdits(talk, body);
+    return body;
   }
 
   /** Another vendor is sent what is said and done, and no thought of Claude's. */
@@ -183,7 +185,7 @@ export async function playThinking(
       return false;
     }
     counts.dropped += seen.dropped.length;
-    note(talk, body, seen);
+    noteSent(talk, seen);
     const signed = check.sign(seen, content);
     const at = check.prefixes(body).at(-1) ?? "";
     for (const block of signed.filter(isThought)) {
@@ -195,16 +197,19 @@ export async function playThinking(
     return true;
   }
 
-  /** Notes which thoughts stand behind a change, and which others are not there. */
-  function note({ thoughts }: Talk, body: UnknownObject, { run }: TakenRequest): void {
+  /** Notes which thoughts stand behind a change in what would be sent. */
+  function noteEdits({ thoughts }: Talk, body: UnknownObject): void {
     const roles = asArray(body.messages).map((message) => asObject(message).role);
     const unchanged = new Set(check.prefixes(body).filter((_, index) => roles[index] === "assistant"));
-    for (const [signature, { at, model: maker }] of thoughts) {
-      if (!unchanged.has(at)) behindEdits.add(signature);
+    for (const [signature, { at }] of thoughts) if (!unchanged.has(at)) behindEdits.add(signature);
+  }
+
+  /** Notes which thoughts the model has again, and which others it should have. */
+  function noteSent({ thoughts }: Talk, { run }: TakenRequest): void {
+    for (const [place, [signature, { model: maker }]] of [...thoughts].entries()) {
       if (maker !== model) continue;
       if (run.includes(signature)) sent.add(signature);
-      else if (!behindEdits.has(signature))
-        lost.push(`request ${counts.requests}: thought ${[...thoughts.keys()].indexOf(signature)}`);
+      else if (!behindEdits.has(signature)) lost.push(`request ${counts.requests}: thought ${place}`);
     }
   }
 
