@@ -4,7 +4,7 @@ import type { AnthropicMessage } from "../../../src/formats/wires/anthropic/read
 import { openaiResponses } from "../../../src/formats/wires/openai-responses/openai-responses.ts";
 import type { SessionOptions } from "../../../src/session/options.ts";
 import type { Session } from "../../../src/session/session.ts";
-import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
+import { asArray, type UnknownObject } from "../../../src/text/json.ts";
 import type { Transcript } from "../../../src/transcript/message.ts";
 import { createFakeSummarizer } from "../fakes.ts";
 import { SUMMARY, startSession } from "../session.ts";
@@ -56,12 +56,12 @@ export interface ThinkingReport {
   readonly requests: number;
   /** What the provider said against a thought; the conversation ends with the first. */
   readonly refusals: readonly string[];
-  /** Thoughts that the model did not get although nothing before them was ever changed. */
+  /** Thoughts that the model did not get although neither their answer nor anything before it was ever changed. */
   readonly lostNeedlessly: readonly string[];
   readonly thoughtsMade: number;
   /** Those that the model that made them got again at least once. */
   readonly thoughtsSent: number;
-  /** Those that stood behind an edit in at least one request: they may be lost. */
+  /** Those that stood behind an edit, or in an edited answer, in at least one request: they may be lost. */
   readonly thoughtsBehindEdits: number;
   /** Those that the provider took out of requests, counted in each. */
   readonly thoughtsDropped: number;
@@ -87,6 +87,7 @@ export async function playThinking(
 
   /** Where a thought was made, and by whom. */
   interface Origin {
+    /** What stands before its message, with that message itself. */
     readonly at: string;
     readonly model: string;
   }
@@ -155,7 +156,9 @@ export async function playThinking(
       },
     };
     const { encode = (session, rest) => anthropic.encode(session.projection(), rest) } = options;
-    return encode(talk.session, request);
+    const body = encode(talk.session, request);
+    noteEdits(talk, body);
+    return body;
   }
 
   /** Another vendor is sent what is said and done, and no thought of Claude's. */
@@ -183,28 +186,31 @@ export async function playThinking(
       return false;
     }
     counts.dropped += seen.dropped.length;
-    note(talk, body, seen);
+    noteSent(talk, seen);
     const signed = check.sign(seen, content);
-    const at = check.prefixes(body).at(-1) ?? "";
+    const answered = { role: "assistant", content: signed };
+    const at = check.prefixes({ ...body, messages: [...asArray(body.messages), answered] }).at(-1) ?? "";
     for (const block of signed.filter(isThought)) {
       const signature = sealOf(block);
       made.add(signature);
       talk.thoughts.set(signature, { at, model });
     }
-    talk.messages.push({ role: "assistant", content: signed });
+    talk.messages.push(answered);
     return true;
   }
 
-  /** Notes which thoughts stand behind a change, and which others are not there. */
-  function note({ thoughts }: Talk, body: UnknownObject, { run }: TakenRequest): void {
-    const roles = asArray(body.messages).map((message) => asObject(message).role);
-    const unchanged = new Set(check.prefixes(body).filter((_, index) => roles[index] === "assistant"));
-    for (const [signature, { at, model: maker }] of thoughts) {
-      if (!unchanged.has(at)) behindEdits.add(signature);
+  /** Notes which thoughts stand behind a change, or in a message that was changed, in what would be sent. */
+  function noteEdits({ thoughts }: Talk, body: UnknownObject): void {
+    const unchanged = new Set(check.prefixes(body));
+    for (const [signature, { at }] of thoughts) if (!unchanged.has(at)) behindEdits.add(signature);
+  }
+
+  /** Notes which thoughts the model has again, and which others it should have. */
+  function noteSent({ thoughts }: Talk, { run }: TakenRequest): void {
+    for (const [place, [signature, { model: maker }]] of [...thoughts].entries()) {
       if (maker !== model) continue;
       if (run.includes(signature)) sent.add(signature);
-      else if (!behindEdits.has(signature))
-        lost.push(`request ${counts.requests}: thought ${[...thoughts.keys()].indexOf(signature)}`);
+      else if (!behindEdits.has(signature)) lost.push(`request ${counts.requests}: thought ${place}`);
     }
   }
 
