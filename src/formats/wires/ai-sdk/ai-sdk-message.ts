@@ -343,16 +343,18 @@ export function writeResult(part: ToolPart, { value, before }: Source<UnknownObj
 }
 
 /**
- * Drops hidden reasoning, except where the provider needs it: signed in the newest turn, unsigned in the whole tool loop
- * (where one turn has it all must, and the SDK leaves out an empty one), and with the stored items it belongs to.
+ * Drops hidden reasoning, except where the provider needs it: signed in the newest turn, unsigned in the whole tool loop and
+ * in every turn with calls (some models want it back there for ever, and the SDK leaves out an empty one), and with the stored
+ * items it belongs to.
  */
 export function dropHiddenReasoning(
   blocks: readonly PlacedBlock<UnknownObject>[],
   { isLast, isInLoop }: TurnContext<AiSdkWire>,
 ): readonly PlacedBlock<UnknownObject>[] {
   if (!blocks.some(({ hidden }) => hidden)) return blocks;
+  const isCalling = blocks.some(({ half }) => half === "call");
   const isBound = (value: UnknownObject): boolean =>
-    hasItemId(value) || (value.providerOptions === undefined ? isInLoop : isLast);
+    hasItemId(value) || (value.providerOptions === undefined ? isInLoop || isCalling : isLast);
   return blocks.filter(({ hidden, value }) => hidden !== true || isBound(value));
 }
 

@@ -298,7 +298,7 @@ describe("the AI SDK format", () => {
     expect(aiSdk.apply(wire, [hide], { at: 0 })).toEqual([user(text("go")), assistant(text("so"))]);
   });
 
-  it("keeps unsigned reasoning in the tool loop that goes on, where all turns have it or none, and drops it before", () => {
+  it("keeps unsigned reasoning in the tool loop that goes on and in turns with calls, and drops it in other ones", () => {
     const thought = { type: "reasoning", text: "hm" };
     const wire = [
       user(text("go")),
@@ -318,9 +318,9 @@ describe("the AI SDK format", () => {
       partIndex: 0,
       ...WHY,
     });
-    const edited = aiSdk.apply(wire, [hide(1), hide(4)], { at: 0 });
-    expect(edited[1]).toEqual(assistant(call("a")));
-    expect(edited.slice(2)).toEqual(wire.slice(2));
+    const edited = aiSdk.apply(wire, [hide(1), hide(2), hide(4)], { at: 0 });
+    expect(edited[3]).toEqual(assistant(text("done")));
+    expect(edited.toSpliced(3, 1)).toEqual(wire.toSpliced(3, 1));
   });
 
   describe("where Gemini signed the first call of a step for all of them", () => {

@@ -1,3 +1,4 @@
+import { modelFacts } from "../../../models/model-facts.ts";
 import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { contentBlocks, isJsonText } from "../../blocks/message-content.ts";
@@ -16,12 +17,13 @@ import {
  */
 export function findOpenAIChatFaults(wire: unknown, options: OpenAIChatFaultOptions = {}): readonly Fault[] {
   const messages = wireList(wire, "messages").map(asObject);
-  const vendor = options.vendor ?? vendorOfModel(asString(asObject(wire).model) ?? "");
+  const model = asString(asObject(wire).model) ?? "";
+  const vendor = options.vendor ?? vendorOfModel(model);
   return [
     ...findCommonFaults(readOpenAIChatWire(wire)),
     ...orderFaults(messages),
     ...argumentFaults(messages),
-    ...findChatVendorFaults(messages, vendor),
+    ...findChatVendorFaults(messages, { vendor, turns: turnsToResend(model) }),
   ];
 }
 
@@ -33,7 +35,24 @@ interface OpenAIChatFaultOptions {
 /** The vendor of a model, as far as its name tells. */
 export function vendorOfModel(model: string): ChatVendor {
   if (/(?:^|\/)(?:mistral|ministral|magistral|codestral|devstral|pixtral)/i.test(model)) return "mistral";
-  return /(?:^|\/)(?:deepseek|kimi|glm)/i.test(model) ? "reasoning-content" : "openai";
+  return modelFacts({ id: model }).resend === "optional" ? "openai" : "reasoning-content";
+}
+
+/** In which turns a model wants its reasoning again: those of the current tool loop, or all that called a tool. */
+export function turnsToResend(model: string): ResentTurns {
+  return modelFacts({ id: model }).resend === "tool-turns" ? "all-with-calls" : "tool-loop";
+}
+
+type ResentTurns = "tool-loop" | "all-with-calls";
+
+/** The turns that must have a field for their reasoning, where any has one. */
+export function isTurnToResend(messages: readonly unknown[], turns: ResentTurns): (index: number) => boolean {
+  const start = messages.findLastIndex((message) => asObject(message).role === "user");
+  return (index) => {
+    const { role, tool_calls: calls } = asObject(messages[index]);
+    if (role !== "assistant") return false;
+    return index > start || (turns === "all-with-calls" && asArray(calls).length > 0);
+  };
 }
 
 /** openai-chat-28 and openai-chat-29: results come right behind the message that called, and none is missing there. */
@@ -81,12 +100,18 @@ function* argumentFaults(messages: readonly UnknownObject[]): Generator<Fault> {
 export type ChatVendor = "openai" | "strict" | "mistral" | "reasoning-content";
 
 /** What only some vendors of a chat completions API refuse: the rest of openai-chat-30, openai-chat-31 and 32. */
-function findChatVendorFaults(messages: readonly UnknownObject[], vendor: ChatVendor): readonly Fault[] {
+function findChatVendorFaults(messages: readonly UnknownObject[], rules: VendorRules): readonly Fault[] {
+  const { vendor } = rules;
   return [
     ...(vendor === "openai" ? [] : resultContentFaults(messages)),
-    ...reasoningFaults(messages, vendor),
+    ...reasoningFaults(messages, rules),
     ...(vendor === "mistral" ? mistralFaults(messages) : []),
   ];
+}
+
+interface VendorRules {
+  readonly vendor: ChatVendor;
+  readonly turns: ResentTurns;
 }
 
 const faultOf = (rule: ProviderRule, index: number, text: string): Fault =>
@@ -98,14 +123,17 @@ function* resultContentFaults(messages: readonly UnknownObject[]): Generator<Fau
       yield faultOf("openai-chat-30", index, "a result that is no plain text: write it as one");
 }
 
-/** openai-chat-31: where one turn of the current tool loop has its reasoning, all have. */
-function* reasoningFaults(messages: readonly UnknownObject[], vendor: ChatVendor): Generator<Fault> {
-  const start = messages.findLastIndex((message) => message.role === "user");
-  const turns = [...messages.entries()].filter(([index, { role }]) => index > start && role === "assistant");
-  const without = turns.filter(([, message]) => typeof message.reasoning_content !== "string");
-  if (vendor !== "reasoning-content" && without.length === turns.length) return;
-  for (const [index] of without)
-    yield faultOf("openai-chat-31", index, "no reasoning_content in this tool loop: send it, even empty");
+/** openai-chat-31: where one turn of the current tool loop has its reasoning, all have; some models want it in every turn with calls. */
+function* reasoningFaults(
+  messages: readonly UnknownObject[],
+  { vendor, turns }: VendorRules,
+): Generator<Fault> {
+  const isWanted = isTurnToResend(messages, turns);
+  const wanted = [...messages.keys()].filter(isWanted);
+  const without = wanted.filter((index) => typeof messages[index]?.reasoning_content !== "string");
+  if (vendor !== "reasoning-content" && without.length === wanted.length) return;
+  for (const index of without)
+    yield faultOf("openai-chat-31", index, "no reasoning_content in this turn: send it, even empty");
 }
 
 /** openai-chat-32: ids of nine letters and digits, an answer between result and question, no answer at the end. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CONVERSATION, recordRequest } from "../../../../test/rig/ai-sdk-requests.ts";
 import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
 import { omitForChild } from "../../../fork/context/options.ts";
+import { asObject } from "../../../text/json.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
 import { type ChatMessage, type ChatRequest, type ChatWire, openaiChat } from "./openai-chat.ts";
@@ -167,6 +168,26 @@ describe("the chat format", () => {
     expect(plain[1]).toEqual(assistant("so"));
   });
 
+  it("sends a model that wants the reasoning of all turns with calls the field of each, also of turns long over", () => {
+    const loop = SAMPLES["reasoning beside the content"] as readonly ChatMessage[];
+    const messages = [...loop, user("and now?")];
+    const hidden = omitForChild()(openaiChat.decode(messages));
+    for (const [model, fields] of [
+      ["deepseek-v4-pro", 2],
+      ["kimi-k3", 2],
+      ["gpt-4o", 0],
+    ] as const) {
+      const wire = { model, messages };
+      const sent = openaiChat.apply(wire, hidden, AT).messages;
+      expect([model, sent.filter((message) => asObject(message).reasoning_content === "").length]).toEqual([
+        model,
+        fields,
+      ]);
+      const faults = openaiChat.faults({ ...wire, messages: withoutReasoning(sent) });
+      expect(faults.filter(({ rule }) => rule === "openai-chat-31")).toHaveLength(fields);
+    }
+  });
+
   it("gives a turn that an edit puts into a loop the field that its vendor wants, and makes two answers in a row one", () => {
     const wire = SAMPLES["reasoning beside the content"] as readonly ChatMessage[];
     const [, second = "", third = ""] = openaiChat.decode(wire).map(({ id }) => id);
@@ -199,3 +220,10 @@ describe("the chat format", () => {
     expect(repairRequest(openaiChat.decode(repaired))).toEqual([]);
   });
 });
+
+function withoutReasoning(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return messages.map((message) => {
+    const { reasoning_content: _, ...rest } = asObject(message);
+    return rest as unknown as ChatMessage;
+  });
+}

@@ -17,7 +17,7 @@ import {
   writeText,
 } from "../../blocks/message-content.ts";
 import { wireList } from "../../faults/find-common-faults.ts";
-import { findOpenAIChatFaults, MEDIA, vendorOfModel } from "./find-faults.ts";
+import { findOpenAIChatFaults, isTurnToResend, MEDIA, turnsToResend, vendorOfModel } from "./find-faults.ts";
 
 /**
  * Requests of a chat completions API, or their bare lists of messages. A turn is one message; each result is a message
@@ -40,7 +40,7 @@ export const openaiChat: WireFormat<ChatWire, ChatRequest> = /* @__PURE__ */ cre
         : { ...wire, messages },
     read: readChatMessage,
     write: writeMessages,
-    normalizeItems: fillReasoningInLoop,
+    normalizeItems: fillReasoning,
     encoding: {
       list: "messages",
       maxCallIdChars: 40,
@@ -169,20 +169,23 @@ function writeReasoningFields(values: readonly ChatValue[]): UnknownObject {
   return { ...none, ...values.find((value) => value.in === "reasoning")?.fields };
 }
 
-/** Where a vendor wants reasoning back, every turn of the current tool loop needs the field, if only with an empty text. */
-function fillReasoningInLoop(items: readonly ChatMessage[], wire: ChatWire): readonly ChatMessage[] {
+/** Where a vendor wants reasoning back, these turns need the field, if only with an empty text. */
+function fillReasoning(items: readonly ChatMessage[], wire: ChatWire): readonly ChatMessage[] {
   if (!wantsReasoning(wire)) return items;
-  const start = items.findLastIndex((item) => asObject(item).role === "user");
+  const isWanted = isTurnToResend(items, turnsToResend(modelOf(wire)));
   const isMissing = (item: ChatMessage, index: number): boolean =>
-    index > start && asObject(item).role === "assistant" && !hasReasoningContent(item);
+    isWanted(index) && !hasReasoningContent(item);
   return items.some(isMissing)
     ? items.map((item, index) => (isMissing(item, index) ? { ...item, reasoning_content: "" } : item))
     : items;
 }
 
 function wantsReasoning(wire: ChatWire): boolean {
-  const model = asString(asObject(wire).model) ?? "";
-  return vendorOfModel(model) === "reasoning-content" || messagesOf(wire).some(hasReasoningContent);
+  return vendorOfModel(modelOf(wire)) === "reasoning-content" || messagesOf(wire).some(hasReasoningContent);
+}
+
+function modelOf(wire: ChatWire): string {
+  return asString(asObject(wire).model) ?? "";
 }
 
 function hasReasoningContent(item: ChatMessage): boolean {
