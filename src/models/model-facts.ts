@@ -145,14 +145,19 @@ function cacheOf({ cache = {} }: Partial<ModelRow>, prices: DatedPrices | undefi
     const writes = Object.entries(prices.cacheWrite ?? {});
     return {
       ...rest,
-      readFactor: prices.cacheRead / prices.input,
-      writeFactor: Object.fromEntries(writes.map(([life, price]) => [life, price / prices.input])),
+      readFactor: share(prices.cacheRead, prices.input),
+      writeFactor: Object.fromEntries(writes.map(([life, price]) => [life, share(price, prices.input)])),
     };
   }
   const { readFactor, writeFactor = {} } = cache;
   if (readFactor !== undefined) return { ...rest, readFactor, writeFactor };
   const usual = Object.fromEntries(rest.lives.map((life) => [life, USUAL_CACHE.writeFactor]));
   return { ...rest, readFactor: USUAL_CACHE.readFactor, writeFactor: usual };
+}
+
+/** Without the last digits of a division, which are those of binary fractions. */
+function share(price: number, input: number): number {
+  return Number((price / input).toPrecision(9));
 }
 
 function assumedCells({
