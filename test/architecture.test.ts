@@ -107,6 +107,15 @@ describe("the rooms", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("leave facts about models to one of them", () => {
+    const named =
+      /\b(?:claude-(?:opus|sonnet|haiku|fable)|gpt-\d|gemini-\d[.-]|deepseek-|grok-\d|kimi-k|glm-\d)/;
+    const code = (file: string) => textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+    const others = inRooms.filter((file) => roomOf(file) !== "models" && named.test(code(file)));
+    // An example of a command line, and the model whose prices a bench counts by.
+    expect(others.toSorted()).toEqual(["cli/compact.ts", "eval/measures/loop-policies.ts"]);
+  });
+
   it("of the engine are pure: no node, no packages, no clock, no chance", () => {
     const engine = inRooms.filter((file) => !WORLDLY.includes(roomOf(file)));
     const packages = engine.flatMap((file) =>

@@ -37,7 +37,7 @@ describe("carryover cost", () => {
     expect(stdout).toMatch(/^\$0\.\d+ of it \(\d+ %\) was rewriting: [\d,]+ tokens .* in 2 requests\.$/m);
     expect(stdout).toMatch(/#2 11-16 10:13 +pause: nothing was asked for 12 minutes$/m);
     expect(stdout).toMatch(/#3 11-16 10:14 +changed tools: the tool Grep added$/m);
-    expect(stdout).toContain("Prices: platform.claude.com, pricing and model pages, read on 2026-11-16");
+    expect(stdout).toContain("Prices: platform.claude.com, model and pricing pages, read on 2026-11-16");
   });
 
   it("counts the sub-agents of a session that have files of their own", async () => {

@@ -90,11 +90,13 @@ describe("carryover handoff", () => {
       message: { role: "user", content: text },
     });
     const words = Array.from({ length: 60_000 }, (_, word) => `word${word % 97}`).join(" ");
-    const lines = [words, words, words].map(line).map((each) => JSON.stringify(each));
+    const lines = Array.from({ length: 12 }, () => words)
+      .map(line)
+      .map((each) => JSON.stringify(each));
     writeFileSync(large, `${lines.join("\n")}\n`);
     const whole = await carryover("handoff", large, "--to", "codex", "--whole", "--dry-run");
     expect(whole.status, whole.stderr).toBe(0);
-    expect(whole.stderr).toMatch(/^warning: [\d,]+ tokens are more than its usual model takes \(272,000\)$/m);
+    expect(whole.stderr).toMatch(/^warning: [\d,]+ tokens are more than its model takes \(922,000\)$/m);
     const fitted = await carryover("handoff", large, "--to", "codex", "--dry-run");
     expect(fitted).toMatchObject({ status: 0, stderr: "" });
   });
@@ -197,8 +199,8 @@ describe("carryover handoff", () => {
   });
 
   it("warns of a budget above the window, and says in a sentence that a program is missing", async () => {
-    const large = await carryover("handoff", session, "--to", "codex", "--budget", "300k", "--dry-run");
-    expect(large.stderr).toContain("300,000 tokens are more than its usual model takes (272,000)");
+    const large = await carryover("handoff", session, "--to", "codex", "--budget", "1m", "--dry-run");
+    expect(large.stderr).toContain("1,000,000 tokens are more than its model takes (922,000)");
     const env = { HOME: home, PATH: home };
     const go = await run(["handoff", session, "--to", "codex", "--go"], { env });
     expect(go.status).toBe(3);

@@ -139,6 +139,7 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "not-journalled": "a record could not be written; the session goes on",
   "journal-damaged": "records of the journal could not be read when the session was restored",
   "no-usable-window": "the reserve for the answer leaves nothing of the window",
+  "window-raised": "the provider took more than the known window: a larger one counts from now on",
   "formulas-disagree": "the two ways to count an overflow differ for this model; told once",
   "edits-dropped": "messages that a batch edited are gone",
   "no-messages": "somebody asked for a compaction before any message came in",

@@ -34,7 +34,7 @@ export function modelFacts({ provider, id }: Partial<ModelRef>, lookup: ModelLoo
     resend: row.resend ?? "optional",
     tokenizer: row.tokenizer ?? "other",
     tokenizerMeasured: known === "name" && row.tokenizerMeasured === true,
-    assumed: assumedCells({ words, said: { ...named, ...omitUndefined(own ?? {}) } }),
+    assumed: assumedCells(words, { ...named, ...omitUndefined(own ?? {}) }),
     remarks: row.remarks ?? {},
   };
 }
@@ -120,15 +120,15 @@ interface FoundRows {
 
 function limitsOf({ words, own, named, alike }: FoundRows) {
   const inName = windowInName(words);
+  const known = named?.contextTokens === undefined ? alike : named;
   // An input limit belongs to the window that it stands beside.
-  const window = own?.contextTokens
-    ? own
-    : inName !== undefined
-      ? { contextTokens: inName }
-      : named?.contextTokens
-        ? { ...named, ...omitUndefined({ inputTokens: own?.inputTokens }) }
-        : { ...alike, ...omitUndefined({ inputTokens: own?.inputTokens }) };
-  const { contextTokens = USUAL.contextTokens, inputTokens } = window as Partial<ModelRow>;
+  const window: Partial<ModelRow> =
+    own?.contextTokens !== undefined
+      ? own
+      : inName !== undefined
+        ? { contextTokens: inName }
+        : { ...known, ...omitUndefined({ inputTokens: own?.inputTokens }) };
+  const { contextTokens = USUAL.contextTokens, inputTokens } = window;
   return {
     contextTokens,
     ...omitUndefined({ inputTokens }),
@@ -145,8 +145,8 @@ function cacheOf({ cache = {} }: Partial<ModelRow>, prices: DatedPrices | undefi
     const writes = Object.entries(prices.cacheWrite ?? {});
     return {
       ...rest,
-      readFactor: prices.cacheRead / prices.input,
-      writeFactor: Object.fromEntries(writes.map(([life, price]) => [life, price / prices.input])),
+      readFactor: share(prices.cacheRead, prices.input),
+      writeFactor: Object.fromEntries(writes.map(([life, price]) => [life, share(price, prices.input)])),
     };
   }
   const { readFactor, writeFactor = {} } = cache;
@@ -155,13 +155,12 @@ function cacheOf({ cache = {} }: Partial<ModelRow>, prices: DatedPrices | undefi
   return { ...rest, readFactor: USUAL_CACHE.readFactor, writeFactor: usual };
 }
 
-function assumedCells({
-  words,
-  said,
-}: {
-  readonly words: readonly string[];
-  readonly said: Partial<ModelRow>;
-}): readonly AssumableCell[] {
+/** Without the last digits of a division, which are those of binary fractions. */
+function share(price: number, input: number): number {
+  return Number((price / input).toPrecision(9));
+}
+
+function assumedCells(words: readonly string[], said: Partial<ModelRow>): readonly AssumableCell[] {
   const { contextTokens = windowInName(words), outputTokens, cache, prices } = said;
   const hasPrice = prices !== undefined || (cache !== "none" && cache?.readFactor !== undefined);
   const isCacheKnown = cache === "none" || (hasPrice && cache?.lives !== undefined);
@@ -187,15 +186,17 @@ function namedRow(words: readonly string[], rows: readonly ModelRow[]): ModelRow
   return best;
 }
 
-/** The row of a family that shares most words with the name and its main version; of equal ones the newest. */
+/** The row of a family that shares most words with the name, its main version, then all of its version; of equal ones the newest. */
 function likestRow(words: readonly string[], family: string): ModelRow | undefined {
   let [best, most]: [ModelRow | undefined, number] = [undefined, -1];
-  const version = words.find(isNumber);
+  const version = words.filter(isNumber);
   for (const row of MODEL_ROWS) {
     if (row.family !== family || row.contextTokens === undefined) continue;
     for (const name of wordsOfNames(row)) {
       const shared = name.filter((word) => !isNumber(word) && words.includes(word)).length;
-      const score = shared + (version !== undefined && name.find(isNumber) === version ? 1 : 0);
+      const other = name.filter(isNumber);
+      const isMain = version.length > 0 && other[0] === version[0];
+      const score = shared + (isMain ? 1 : 0) + (isMain && other.join() === version.join() ? 0.5 : 0);
       if (score > most) [best, most] = [row, score];
     }
   }
@@ -203,7 +204,7 @@ function likestRow(words: readonly string[], family: string): ModelRow | undefin
 }
 
 function isNumber(word: string): boolean {
-  return /^\d+$/.test(word);
+  return /^\d{1,2}$/.test(word);
 }
 
 const namesOfRows = new WeakMap<ModelRow, readonly (readonly string[])[]>();

@@ -7,6 +7,8 @@ export function modelWords(id: string): readonly string[] {
     id
       .slice(0, MAX_NAME_CHARS)
       .toLowerCase()
+      // Region and account are no words of the model.
+      .replace(/^arn:.*\//, "")
       .replace(/(\d)p(\d)/g, "$1-$2")
       .replace(/[^a-z0-9]+/g, "-")
       .replace(/-20\d{6}(?=-|$)|-20\d\d-\d\d-\d\d(?=-|$)/g, "")

@@ -71,7 +71,9 @@ export type Resend = "tool-turns" | "running-turn" | "advised" | "optional";
 export interface DatedPrices {
   /** The first day of these prices; unset for those before all others. */
   readonly from?: string;
+  /** Sent as it is. */
   readonly input: number;
+  /** Written by the model, its thinking included. */
   readonly output: number;
   /** Read from the cache. */
   readonly cacheRead: number;

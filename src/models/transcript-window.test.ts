@@ -37,6 +37,13 @@ it.each([
     200_000,
     true,
   ],
+  [
+    "the newest whose name says something",
+    [answer("claude-haiku-4-5"), answer("<synthetic>")],
+    {},
+    200_000,
+    true,
+  ],
   ["usage that is no number counts as none", [answer("claude-haiku-4-5", Number.NaN)], {}, 200_000, true],
   ["a usual one", [], {}, 128_000, false],
   ["that of the provider's newest", [], { provider: "anthropic" }, 1_000_000, false],

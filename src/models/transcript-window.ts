@@ -10,10 +10,8 @@ export function windowOfTranscript(
   transcript: Transcript,
   { recordedTokens, provider, rows }: TranscriptWindowOptions = {},
 ): TranscriptWindow {
-  const model: Partial<ModelRef> = transcript.findLast((message) => message.model !== undefined)?.model ?? {
-    ...(provider !== undefined && { provider }),
-  };
   if (recordedTokens !== undefined) return { tokens: recordedTokens, isKnown: true };
+  const model = newestModel(transcript, rows) ?? { ...(provider !== undefined && { provider }) };
   const facts = modelFacts(model, { rows });
   const { contextTokens, inputTokens = contextTokens } = facts;
   const tokens = Math.min(contextTokens, inputTokens);
@@ -24,6 +22,20 @@ export function windowOfTranscript(
   if (acceptedTokens > tokens)
     return { tokens: windowThatTook(model, acceptedTokens, { rows }), isKnown: false };
   return { tokens, isKnown: facts.known === "name" && !facts.assumed.includes("contextTokens") };
+}
+
+/** The newest model whose name says something, since agents write names of their own where no model was asked. */
+function newestModel(
+  transcript: Transcript,
+  rows: readonly ModelRow[] | undefined,
+): Partial<ModelRef> | undefined {
+  const seen = new Map<string, ModelRef>();
+  for (const { model } of transcript.toReversed()) {
+    if (model === undefined || seen.has(model.id)) continue;
+    if (modelFacts({ id: model.id }, { rows }).known !== "none") return model;
+    seen.set(model.id, model);
+  }
+  return [...seen.values()][0];
 }
 
 interface TranscriptWindowOptions {

@@ -304,7 +304,9 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       ...(!memory.stages.hasEdited && { sentEstimateTokens: sentTokens }),
       moment: memory.isJustCompacted ? "just-compacted" : "other",
     });
-    const raisedTokens = reason === "usage-over-window" ? believed.raise(message.usage) : undefined;
+    // What was accepted may also be more than a limit of the input.
+    const isBelieved = reason === "usage-over-window" || reason === "fits";
+    const raisedTokens = isBelieved ? believed.raise(message.usage) : undefined;
     if (raisedTokens !== undefined) {
       memory.version++;
       log.warn(

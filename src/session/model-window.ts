@@ -109,12 +109,13 @@ export function createBelievedWindow(
   function limits(): ModelLimits {
     const { contextTokens, outputTokens, inputTokens = 0 } = known();
     const seen = learned.get(key());
+    // What this model has shown counts before what is known of it, but raises nothing that was given.
     const withSeen = (tokens: number): number =>
       seen === undefined
         ? tokens
-        : seen.figure === "accepted"
-          ? Math.max(tokens, seen.windowTokens)
-          : Math.min(tokens > 0 ? tokens : Number.POSITIVE_INFINITY, seen.windowTokens);
+        : isWindowGiven()
+          ? Math.min(tokens > 0 ? tokens : Number.POSITIVE_INFINITY, seen.windowTokens)
+          : seen.windowTokens;
     return {
       contextTokens: withSeen(contextTokens),
       outputTokens,

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import {
   type BrokenSession,
   brokenSessions,
+  byHaiku,
   codexCompactions,
   FACTS,
   talk,
@@ -238,7 +239,7 @@ describe("the size of what is rescued", () => {
 
   it("is that of the text where a later count cannot have seen it", async () => {
     const found = await rescued((head) =>
-      lines(counted(writeClaudeCode(talk("claude-code", LONG_CHARS), head), 9_000)),
+      lines(byHaiku(counted(writeClaudeCode(talk("claude-code", LONG_CHARS), head), 9_000))),
     );
     expect(problemsOf(found)).toContain("too-long");
     expect(found.diagnosis.tokens).toBeGreaterThan(200_000);

@@ -125,7 +125,7 @@ describe("pruning", () => {
     const test = createTestContext({ options: PRUNING });
     await load(test).send(CONVERSATION);
     const [batch] = batchesInForce(await test.entries(SESSION));
-    expect(batch?.batch.arithmetic).toMatchObject({ cache: "uncached", rewrittenTokens: 0 });
+    expect(batch?.batch.arithmetic).toMatchObject({ cache: "cold", rewrittenTokens: 0 });
     expect(batch?.batch.arithmetic?.savedTokensPerTurn).toBeGreaterThan(10_000);
   });
 

@@ -46,7 +46,7 @@ export function brokenSessions(longChars: number): readonly BrokenSession[] {
       agent: "claude-code",
       before: "refused",
       problems: ["too-long"],
-      content: (head) => text(writeClaudeCode(withLongOutput("claude-code", longChars), head)),
+      content: (head) => text(byHaiku(writeClaudeCode(withLongOutput("claude-code", longChars), head))),
     },
     {
       name: "claude-code: compaction fails again and again (#23047)",
@@ -143,7 +143,7 @@ export function brokenSessions(longChars: number): readonly BrokenSession[] {
       agent: "codex",
       before: "refused",
       problems: ["too-long"],
-      content: (head) => text(codexRecords(long("codex"), head)),
+      content: (head) => text([...codexRecords(long("codex"), head), WINDOW_RECORD]),
     },
     {
       name: "codex: hundreds of compacted records (#24191)",
@@ -309,6 +309,22 @@ const json = (values: readonly unknown[]): string =>
   values.map((value) => `${JSON.stringify(value)}\n`).join("");
 const text = (values: readonly unknown[]): Buffer => Buffer.from(json(values));
 type Line = Record<string, unknown>;
+
+/** As a model answered it that has a small window. */
+export function byHaiku(written: readonly object[]): readonly object[] {
+  return written.map((line) => {
+    const message = (line as Line).message as Line | undefined;
+    const isAnswer = message?.role === "assistant";
+    return isAnswer ? { ...line, message: { ...message, model: "claude-haiku-4-5" } } : line;
+  });
+}
+
+/** Codex records the window of its model. */
+const WINDOW_RECORD = {
+  timestamp: "2026-11-01T00:00:00.000Z",
+  type: "event_msg",
+  payload: { type: "token_count", info: { model_context_window: 200_000 } },
+};
 
 /** A rollout without what is only for the screen. */
 function codexRecords(turns: readonly Turn[], head: SessionHead): readonly object[] {
