@@ -38,6 +38,8 @@ export interface ModelRow {
   /** Thinking cannot be switched off. */
   readonly alwaysThinks?: boolean;
   readonly afterEdit?: AfterEdit;
+  /** The provider sums up when it is asked, in a signed block that stands for exactly these messages. Bedrock does not serve that. */
+  readonly compaction?: "on-demand";
   readonly resend?: Resend;
   /** The family of its tokenizer. */
   readonly tokenizer?: string;
@@ -161,6 +163,7 @@ const ROW_SHAPE: Shape<ModelRow> = {
   cache: cacheRule,
   alwaysThinks: flag,
   afterEdit: oneOf("refused", "dropped", "kept"),
+  compaction: oneOf("on-demand"),
   resend: oneOf("tool-turns", "running-turn", "advised", "optional"),
   tokenizer: text,
   tokenizerMeasured: flag,

@@ -184,6 +184,7 @@ export type WarningCode =
   | "hook-failed"
   | "stage-failed"
   | "not-persisted"
+  | "provider-not-compacting"
   | "request-not-edited"
   | "other-conversation";
 

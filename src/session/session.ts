@@ -353,6 +353,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       memory.recoveryCompactions = 0;
       memory.isOverflowSeen = false;
       memory.held = undefined;
+      memory.providerFailed = false;
       meter.setModel(model);
       core.changed("model", `${model.provider}/${model.id}`);
       warnOfWindow();

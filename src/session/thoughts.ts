@@ -50,31 +50,55 @@ export interface ThoughtReading {
   readonly before: ReadonlyMap<MessageId, Line>;
   /** What an answer to this window would be bound to. */
   readonly end: Line;
+  /** All that thoughts behind this window may be bound to, `end` first. */
+  readonly lines: readonly Line[];
+  /** Of the system messages that the window begins with. */
+  readonly head: Line;
 }
 
 /**
  * Compares what stands before each thought of a window with what stood there when it was made; `marked` are its messages with
- * their hidden parts. A thought that is not known yet holds.
+ * their hidden parts. A thought that is not known yet holds. Behind a compaction that the provider made when asked there is
+ * more than one way to read what stands before: the block itself, for thoughts that were made behind it, and what it stands
+ * for, for those of the kept messages.
  */
 export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): ThoughtReading {
   const stale = new Set<MessageId>();
   const before = new Map<MessageId, Line>();
-  let line = START;
+  let end: Line = START;
+  let others: readonly Line[] = [];
+  let head: Line = START;
+  let isBeginning = true;
   let isAnyKept = false;
+  const goOn = (next: number): void => {
+    end = mix(end, next);
+    others = others.map((line) => mix(line, next));
+  };
   for (const message of marked) {
     const { hash, thoughts, hidden } = traitsOf(message);
+    if (message.role !== "system") isBeginning = false;
+    const { standsFor } = message.metadata ?? {};
+    if (standsFor !== undefined && hash !== undefined) {
+      end = mix(head, hash);
+      others = standsFor.head === head ? standsFor.lines : [];
+      // Of the thoughts before it none is read any more.
+      isAnyKept = false;
+      continue;
+    }
     if (thoughts > 0) {
       const bound = lines.get(message.id);
-      before.set(message.id, line);
+      before.set(message.id, end);
+      const isBound = bound === undefined || bound === end || others.includes(bound);
       // Of several thoughts in one answer none stays without the others.
-      if ((bound !== undefined && bound !== line) || hidden > 0) stale.add(message.id);
+      if (!isBound || hidden > 0) stale.add(message.id);
       else isAnyKept = true;
-    } else if (hidden > 0 && isAnyKept) line = mix(line, GAP);
+    } else if (hidden > 0 && isAnyKept) goOn(GAP);
     // A message of nothing but stale thoughts is not sent.
     const isSent = hash !== undefined || (thoughts > 0 && !stale.has(message.id));
-    if (isSent) line = mix(line, hash ?? START);
+    if (isSent) goOn(hash ?? START);
+    if (isBeginning) head = end;
   }
-  return { stale, before, end: line };
+  return { stale, before, end, lines: [end, ...others], head };
 }
 
 /** Binds the thoughts that are not known yet: an answer to the last request to what was sent, any other to what stands before it. */
@@ -134,6 +158,8 @@ export function hideStaleThoughts(marked: Transcript, stale: ReadonlySet<Message
 
 /** A window as it is sent, and how the thoughts in it stand. */
 export interface ThoughtWindow extends ContextWindow {
+  /** `marked` with the thoughts that are left out. */
+  readonly unfiltered: Transcript;
   readonly thoughts: ThoughtReading;
   /** How many thoughts the provider takes as they are. */
   readonly thoughtCount: number;
@@ -153,6 +179,7 @@ export function createThoughtFilter(): (window: ContextWindow, how: FilterOption
       ...base,
       ...(leftOut.size > 0 && leaveOut(base, leftOut)),
       version: base.version + shift,
+      unfiltered: base.marked,
       thoughts,
       thoughtCount: countThoughts(base.marked, afterEdit === "kept" ? NONE : thoughts.stale),
     };

@@ -30,8 +30,18 @@ export interface TextPart extends PartBase {
   readonly ignored?: true;
   /** Written by Carryover itself (a delivery or a hint); not inherited by forks. */
   readonly own?: true;
+  /** On a compaction that the provider made when asked: its block, which goes back to it unchanged. */
+  readonly block?: ProviderBlock;
   /** Set when an edit shortened the text. */
   readonly cut?: Cut;
+}
+
+/** A compaction as its provider gave it. Fields that are not known are kept. */
+export interface ProviderBlock {
+  readonly type: "compaction";
+  readonly content: string;
+  readonly signature: string;
+  readonly [field: string]: unknown;
 }
 
 export interface ReasoningPart extends PartBase {

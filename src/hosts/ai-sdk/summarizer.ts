@@ -1,5 +1,5 @@
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
-import { MAX_SUMMARY_TOKENS, SECRETS_RULE, SUMMARY_INSTRUCTIONS } from "../../compaction/summary/request.ts";
+import { compactionInstructions } from "../../compaction/summary/request.ts";
 import { inputWindowTokens } from "../../compaction/trigger/overflow.ts";
 import type { SessionOptions } from "../../session/options.ts";
 import { check, either, methods, oneOf, type Rule, text } from "../../text/check.ts";
@@ -112,9 +112,9 @@ export function summarizerRule(languageModel: Rule): Rule {
  */
 function createCompactionSummarizer(
   model: LanguageModelLike,
-  { current, otherwise, system, instructions = SUMMARY_INSTRUCTIONS }: CompactionSummarizerOptions,
+  { current, otherwise, ...words }: CompactionSummarizerOptions,
 ): Summarizer {
-  const instructed = [system, instructions, NO_TOOLS, LENGTH, SECRETS_RULE].filter(Boolean).join("\n\n");
+  const instructed = compactionInstructions(words);
   return {
     async summarize(request, options) {
       const now = current();
@@ -160,9 +160,6 @@ interface CompactionSummarizerOptions {
   readonly system?: string;
   readonly instructions?: string;
 }
-
-const NO_TOOLS = "Call no tools, and do not go on with the conversation: write the summary and nothing else.";
-const LENGTH = `Write at most ${Math.floor(MAX_SUMMARY_TOKENS * 0.6)} words.`;
 
 /** Packages for `ai` 7 compact on demand; older ones only from a number of tokens on, of which this is the least. */
 function askToCompact(
