@@ -25,7 +25,7 @@ import {
   type Transcript,
   typedText,
 } from "../transcript/message.ts";
-import type { ProviderBlock } from "../transcript/part.ts";
+import type { ProviderBlock, StandsFor } from "../transcript/part.ts";
 import type { SessionCore } from "./core.ts";
 import type { FinishedCompaction } from "./memory.ts";
 import { makeShadowOf, takesBlocks } from "./native-shadow.ts";
@@ -223,7 +223,7 @@ function isBlock(value: ProviderBlock | undefined): value is ProviderBlock {
   return typeof content === "string" && content.trim() !== "" && typeof signature === "string";
 }
 
-function readStandsFor(core: SessionCore, { tail }: ProviderPlan) {
+function readStandsFor(core: SessionCore, { tail }: ProviderPlan): StandsFor {
   const { unfiltered } = core.window();
   const cut = unfiltered.findIndex(({ id }) => id === tail[0]?.id);
   const { head, lines } = readThoughts(unfiltered.slice(0, cut), core.memory.thoughts);
@@ -238,7 +238,7 @@ function editsOf(
   core: SessionCore,
   { plan, transcript, keptFrom, tail }: ProviderPlan,
   block: ProviderBlock,
-  standsFor: ReturnType<typeof readStandsFor>,
+  standsFor: StandsFor,
 ): readonly Edit[] | undefined {
   const ahead = transcript.slice(0, keptFrom);
   const last = ahead.at(-1);
@@ -266,8 +266,10 @@ function editsOf(
       message: {
         id,
         role: "assistant",
-        parts: [{ type: "text", text: block.content, synthetic: true, native: "anthropic", block }],
-        metadata: { kind: "compaction_block", standsFor },
+        parts: [
+          { type: "text", text: block.content, synthetic: true, native: "anthropic", block, standsFor },
+        ],
+        metadata: { kind: "compaction_block" },
       },
       after: last.id,
       ...WHY,

@@ -11,7 +11,7 @@ import {
   shownOutcome,
   type Transcript,
 } from "../transcript/message.ts";
-import type { Part, ReasoningPart } from "../transcript/part.ts";
+import type { Part, ReasoningPart, StandsFor } from "../transcript/part.ts";
 import type { ContextWindow } from "./window.ts";
 
 /**
@@ -75,9 +75,8 @@ export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): Th
     others = others.map((line) => mix(line, next));
   };
   for (const message of marked) {
-    const { hash, thoughts, hidden } = traitsOf(message);
+    const { hash, thoughts, hidden, standsFor } = traitsOf(message);
     if (message.role !== "system") isBeginning = false;
-    const { standsFor } = message.metadata ?? {};
     if (standsFor !== undefined && hash !== undefined) {
       end = mix(head, hash);
       others = standsFor.head === head ? standsFor.lines : [];
@@ -299,6 +298,8 @@ interface Traits {
   readonly thoughts: number;
   /** Thoughts that an edit has hidden while something of the message stays. */
   readonly hidden: number;
+  /** Set on a compaction that the provider made when asked. */
+  readonly standsFor: StandsFor | undefined;
 }
 
 /** Messages never change, so each is read once. */
@@ -312,7 +313,8 @@ function traitsOf(message: Message): Traits {
   const hidden = parts.filter((part) => isThought(part) && !reachesModel(part)).length;
   const rest = parts.filter((part) => !isThought(part) && reachesModel(part));
   const hash = rest.length === 0 ? undefined : hashText(safeJson([role, ...rest.map(contentOf)]));
-  const traits = { hash, thoughts, hidden };
+  const standsFor = rest.flatMap((part) => (part.type === "text" && part.standsFor) || [])[0];
+  const traits = { hash, thoughts, hidden, standsFor };
   known.set(message, traits);
   return traits;
 }

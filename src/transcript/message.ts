@@ -72,16 +72,6 @@ export interface MessageMetadata {
   readonly kind?: MessageKind;
   /** On a compaction's summary: what the next compaction carries further. Never read from text. */
   readonly carried?: CarriedFacts;
-  /** On a compaction that the provider made when asked: hashes of what the thoughts behind it may be bound to beside the block. */
-  readonly standsFor?: StandsFor;
-}
-
-/** What a provider's block stands for. */
-export interface StandsFor {
-  /** Of the system messages before it: behind others it stands for nothing. */
-  readonly head: number;
-  /** Of the messages that were summed up, each way in which they were read. */
-  readonly lines: readonly number[];
 }
 
 export type MessageKind =

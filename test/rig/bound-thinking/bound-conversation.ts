@@ -25,6 +25,8 @@ export interface BoundConversation {
   restart(kept?: "all" | "without-bindings"): Promise<void>;
   play(operation: Operation): Promise<void>;
   report(): BoundReport;
+  /** The newest request that was taken, as JSON. */
+  newestRequest(): string;
 }
 
 /** Something that happens in a random history. */
@@ -86,6 +88,7 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
   let older = new Set<unknown>();
   const blocks = { blocks: 0, outputTokens: 0, begins: "message" as BoundReport["begins"], keptThoughts: 0 };
   const warnings: string[] = [];
+  let newest = "";
   const provider: ProviderCompactor = {
     keptFrom: onDemand === "user" ? "user" : "any",
     async compact({ edits, instructions, maxOutputTokens }, { onUsage }) {
@@ -167,6 +170,7 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
       const taken = read(body);
       if (taken.status === 200) {
         const sent = countThoughts(body);
+        newest = JSON.stringify(body);
         blocks.keptThoughts = thoughtsIn(body).filter(({ signature }) => older.has(signature)).length;
         const first = asArray(asObject(asArray(body.messages)[0]).content).map(asObject)[0];
         blocks.begins = first?.type === "compaction" ? "block" : "message";
@@ -255,6 +259,7 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
       }
     },
 
+    newestRequest: () => newest,
     report: () => ({ ...counts, ...blocks, made, warnings }),
   };
   return conversation;
