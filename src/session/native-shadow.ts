@@ -68,6 +68,13 @@ export function useShadowEdits(core: SessionCore): readonly Edit[] {
   return native === undefined ? [] : editsInPlaceOf(core, native, core.history.transcript());
 }
 
+/** Puts the shadow in place of a block that the provider was asked for and does not take back; false where the error is about something else. */
+export function refuseBlock(core: SessionCore, { message }: { readonly message: string }): boolean {
+  if (core.window().native?.made !== "asked" || !/\bcompaction\b/i.test(message)) return false;
+  core.memory.providerFailed = true;
+  return core.commit({ name: "use-shadow", reason: "refused" }, useShadowEdits(core)) !== undefined;
+}
+
 const WHY = { stage: "native-compaction", reason: "summarized" } as const;
 
 function editsInPlaceOf(core: SessionCore, native: NativeBlock, transcript: Transcript): readonly Edit[] {

@@ -58,7 +58,12 @@ describe("a compaction that the provider is asked for", () => {
     const conversation = await talked(createBoundConversation({ onDemand: "user", tail: 6_000 }));
     await conversation.play(compact);
     await conversation.step({ calls: 1, chars: 10 });
-    expect(conversation.report()).toMatchObject({ refused: 0, blocks: 1, begins: "block", needlesslyLost: 0 });
+    expect(conversation.report()).toMatchObject({
+      refused: 0,
+      blocks: 1,
+      begins: "block",
+      needlesslyLost: 0,
+    });
     expect(conversation.report().keptThoughts).toBeGreaterThan(0);
   });
 
@@ -112,6 +117,20 @@ describe("a compaction that the provider is asked for", () => {
     await conversation.play({ type: "model", model: "claude-opus-4-5" });
     await conversation.step({ calls: 1, chars: 10 });
     expect(conversation.report()).toMatchObject({ refused: 0, blocks: 1, begins: "message" });
+    expect(conversation.newestRequest()).toContain("Question 0.");
+  });
+
+  it("gives way to its shadow, in the same call, when the provider does not take its own block back", async () => {
+    const conversation = await talked(
+      createBoundConversation({
+        onDemand: "any",
+        tail: 6_000,
+        blockRefusal: "messages.0.content.0: Input tag 'compaction' found using 'type' does not match",
+      }),
+    );
+    await conversation.play(compact);
+    await conversation.step({ calls: 1, chars: 10 });
+    expect(conversation.report()).toMatchObject({ refused: 1, failed: 0, begins: "message" });
     expect(conversation.newestRequest()).toContain("Question 0.");
   });
 

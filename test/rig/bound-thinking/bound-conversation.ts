@@ -11,6 +11,7 @@ import {
   bindsThinking,
   createThinkingCheck,
   isThought,
+  type RefusedRequest,
   type ThinkingRead,
 } from "./bound-thinking.ts";
 
@@ -66,6 +67,8 @@ interface BoundOptions {
   readonly tail?: number;
   /** The provider compacts when it is asked; what is kept may begin with any message, or with the user's, or it fails. */
   readonly onDemand?: "any" | "user" | "fails";
+  /** What the provider says to a request with such a block, where it takes none. */
+  readonly blockRefusal?: string;
 }
 
 const SYSTEM = "You are a careful engineer.";
@@ -73,7 +76,7 @@ const TOOLS = [{ name: "read", input_schema: { type: "object" } }];
 
 /** A conversation without messages. */
 export function createBoundConversation(options: BoundOptions = {}): BoundConversation {
-  const { account = "new", known, windowTokens = 200_000, tail, onDemand } = options;
+  const { account = "new", known, windowTokens = 200_000, tail, onDemand, blockRefusal } = options;
   const check = createThinkingCheck({ account });
   const clock = createFakeClock();
   let model = "claude-opus-5-5";
@@ -151,6 +154,14 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
       { isPreserved: bindsThinking(model), beta: "thinking-binding-controls-2026-08-01" },
     );
 
+  function refusedBlock(body: UnknownObject): RefusedRequest | undefined {
+    if (blockRefusal === undefined || !JSON.stringify(body).includes('"type":"compaction"')) return undefined;
+    return {
+      status: 400,
+      error: { type: "error", error: { type: "invalid_request_error", message: blockRefusal } },
+    };
+  }
+
   /** What the provider would keep if everything were sent. */
   function keepable(): number {
     const all = session.edits().filter((edit) => edit.type !== "hide-part" || edit.what !== "thought");
@@ -167,7 +178,7 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
       idleMs = 0;
       session.sent();
       const body = requestWith(session.edits());
-      const taken = read(body);
+      const taken = refusedBlock(body) ?? read(body);
       if (taken.status === 200) {
         const sent = countThoughts(body);
         newest = JSON.stringify(body);
