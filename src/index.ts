@@ -17,6 +17,8 @@ export {
 } from "./compaction/plan/plan-compaction.ts";
 export type {
   Clock,
+  ProviderCompaction,
+  ProviderCompactor,
   SummarizeOptions,
   Summarizer,
   SummarizerModel,
@@ -187,6 +189,7 @@ export type {
   MessageId,
   OpaquePart,
   Part,
+  ProviderBlock,
   ReasoningPart,
   TextPart,
   ToolOutcome,

@@ -68,7 +68,7 @@ export function meterSummarizer(
   }
   return {
     summarize,
-    ...(summarizer.provider && { provider: meterProvider(summarizer.provider, report) }),
+    ...(summarizer.byProvider && { byProvider: meterProvider(summarizer.byProvider, report) }),
   };
 }
 

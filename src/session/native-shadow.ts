@@ -44,7 +44,7 @@ export function readNativeView(core: SessionCore): NativeView {
 /** True where the provider of the model compacts when it is asked, and the host can ask it and send its blocks. */
 export function takesBlocks({ memory, ports }: SessionCore): boolean {
   const { model } = memory;
-  if (model === undefined || ports.summarizer?.provider === undefined) return false;
+  if (model === undefined || ports.summarizer?.byProvider === undefined) return false;
   return modelFacts(model).compaction === "on-demand" && !/bedrock/i.test(model.provider);
 }
 

@@ -52,7 +52,7 @@ export function planByProvider(
   { input, idleMs }: { readonly input: CompactionInput; readonly idleMs: number },
 ): ProviderPlan | undefined {
   const { memory, history, ports } = core;
-  const provider = ports.summarizer?.provider;
+  const provider = ports.summarizer?.byProvider;
   const window = core.window();
   if (provider === undefined || memory.providerFailed || !takesBlocks(core)) return undefined;
   // Hooks may say what is asked, and veto it.

@@ -67,7 +67,7 @@ export function planProviderCompaction(
   trigger: CompactionTrigger,
   idleMs: number,
 ): ProviderPlan | undefined {
-  return core.ports.summarizer?.provider === undefined
+  return core.ports.summarizer?.byProvider === undefined
     ? undefined
     : planByProvider(core, { input: compactionInput(core, trigger), idleMs });
 }

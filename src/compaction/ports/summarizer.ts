@@ -6,7 +6,7 @@ import type { ProviderBlock } from "../../transcript/part.ts";
 export interface Summarizer {
   summarize(request: SummaryRequest, options: SummarizeOptions): Promise<string>;
   /** Set where the provider of the conversation can be asked to compact it itself, and takes its block back. */
-  readonly provider?: ProviderCompactor;
+  readonly byProvider?: ProviderCompactor;
 }
 
 /** Port: has the provider compact messages as it was sent them. It may throw and hang as a summarizer may. */

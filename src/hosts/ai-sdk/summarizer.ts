@@ -158,7 +158,7 @@ function createCompactionSummarizer(
       const { text } = await ask(now, asked, options);
       return text.trim() === "" && !options.signal.aborted ? otherwise.summarize(request, options) : text;
     },
-    ...(takesBlock && { provider: { keptFrom: "user", compact } }),
+    ...(takesBlock && { byProvider: { keptFrom: "user", compact } }),
   };
 
   /** The package joins answers that follow each other, so what is kept begins with the user. */

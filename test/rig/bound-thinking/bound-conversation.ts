@@ -122,7 +122,7 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
         clock,
         summarizer: {
           ...createFakeSummarizer("## Goal\nRead the files.\n## Done\nSome.\n## Next\nGo on."),
-          ...(onDemand && { provider }),
+          ...(onDemand && { byProvider: provider }),
         },
       },
       {
