@@ -17,6 +17,8 @@ export {
 } from "./compaction/plan/plan-compaction.ts";
 export type {
   Clock,
+  ProviderCompaction,
+  ProviderCompactor,
   SummarizeOptions,
   Summarizer,
   SummarizerModel,
@@ -197,6 +199,7 @@ export type {
   MessageId,
   OpaquePart,
   Part,
+  ProviderBlock,
   ReasoningPart,
   TextPart,
   ToolOutcome,

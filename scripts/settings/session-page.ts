@@ -154,6 +154,8 @@ const WARNINGS: Readonly<Record<string, string>> = {
     "the provider says that it did not read some of the model's earlier thoughts: what stands before them is not what stood there when they were made, or another model made them; told again when it drops more",
   "not-persisted":
     "`persist` of the middleware failed or took too long, told once until it works again; or `onCompact` did",
+  "provider-not-compacting":
+    "the provider was asked to compact and did not; told once, and then it is not asked again for this model",
   "request-not-edited":
     "what the middleware wanted to send breaks a rule of the providers: the messages go out as they came",
   "other-conversation":
@@ -244,7 +246,35 @@ function methods(): string {
 ${rows.map(escapePipes).join("\n")}`;
 }
 
-const TAIL = `## What stays when the program ends
+const TAIL = `## Anthropic's compaction on demand
+
+A summary of ours is another text before the messages that stay, so a model that binds its thoughts to everything before them (\`afterEdit\` of its facts) has to be sent these without their thoughts. Anthropic can sum up by itself when it is asked (\`compact-2026-09-04\`; Claude API, Claude Platform on AWS, Google Cloud, Foundry; not Bedrock): its signed block stands for exactly the messages that it was sent, and the thoughts of those behind it hold. Give the summarizer \`byProvider\`, and a compaction asks it where that costs less than our summary and thinking again: one request over the messages at the price of cache reads, and its answer. Once the cache is gone, within hooks, with outputs that \`perTool\` keeps before the cut, or for a model whose prices are not known, a summary is written as ever; so it is after a failure, which is told once.
+
+\`\`\`ts
+const headers = { "x-api-key": key, "anthropic-version": "2023-06-01", "anthropic-beta": "compact-2026-09-04", "content-type": "application/json" };
+const summarizer: Summarizer = {
+  summarize,                    // for whatever the provider is not asked
+  byProvider: {
+    keptFrom: "any",            // "user" where answers that follow each other are joined on the way
+    async compact({ edits, instructions, maxOutputTokens }, { signal, onUsage }) {
+      const body = {
+        ...{ model, system, tools, max_tokens: maxOutputTokens },           // as in every other request
+        messages: anthropic.apply(messages, edits, { at: Date.now() }),     // messages: all so far
+        compaction: { type: "summarize", instructions },
+      };
+      const response = await fetch("https://api.anthropic.com/v1/messages", { method: "POST", headers, signal, body: JSON.stringify(body) });
+      if (!response.ok) throw new Error(await response.text());
+      const { content, stop_reason, usage } = await response.json();
+      onUsage?.({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens, reasoningTokens: 0, cacheReadTokens: usage.cache_read_input_tokens, cacheWriteTokens: usage.cache_creation_input_tokens });
+      return stop_reason === "compaction" ? content.find(({ type }) => type === "compaction") : undefined;
+    },
+  },
+};
+\`\`\`
+
+Every request from then on needs the same header, and messages written by \`anthropic.apply(messages, session.edits(), { at })\`. What must not be lost whatever the provider writes (the user's words, pins, files) stands in a message of its own behind the kept answers. A readable shadow is kept beside the block; it takes its place when a model is asked that takes no such block, or when the provider refuses it. All of this is as documented and was checked against an emulation, not against the service.
+
+## What stays when the program ends
 
 - **A journal** (port \`journal\`) gets every batch, undo and step. \`session.restore(transcript)\` in a new process applies the batches again; \`toJSON()\` gives the same as plain data, for those who keep it themselves. Its size is bounded by the window, not by the age of the conversation: what cannot be taken back any more becomes one batch, summaries that others have replaced are dropped with their anchors, and what edits take from the messages is named, not repeated ([how, and how small](decisions/0032-small-state.md)). A journal whose \`keeps\` is \`"state"\` gets small deltas and now and then a snapshot in place of all before it; any other keeps every edit as it was made, for whoever asks later what was done and why, and grows with what is done.
 - **Spills** (port \`spills\`) keep the whole of what was cut. \`session.recall(handle)\` reads it again, bounded; \`session.recall({ search })\` looks through everything that left the window (with \`handle\`, through what that names), by words or for an exact text, and gives \`pieces\`: handle, the lines around the hits, best first. The index is built at the first search ([how well it finds](decisions/0031-recall-by-words.md)). \`recallTool\` is the name of your tool for the model, which notices then say; \`recallRedaction\` sets for recalls alone whether secrets are taken out.

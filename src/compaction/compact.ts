@@ -252,12 +252,14 @@ export function settleCompaction(
       };
     }
     const tokensAfter = contextTokens(messages.filter(isVisibleToModel), plan.estimate);
-    const { tokensBefore, overheadTokens } = plan;
-    if (tokensAfter - overheadTokens <= (tokensBefore - overheadTokens) * MAX_TOKENS_SHARE) {
-      return { status: "compacted", edits, messages, tokensAfter };
-    }
+    if (hasGained(plan, tokensAfter)) return { status: "compacted", edits, messages, tokensAfter };
   }
   return { status: "unchanged", reason: "no-gain" };
+}
+
+/** True where so little is left of the window that the compaction was worth it. */
+export function hasGained({ tokensBefore, overheadTokens }: CompactionPlan, tokensAfter: number): boolean {
+  return tokensAfter - overheadTokens <= (tokensBefore - overheadTokens) * MAX_TOKENS_SHARE;
 }
 
 export type SettledCompaction = Pick<Compacted, "status" | "edits" | "messages" | "tokensAfter"> | Unchanged;

@@ -31,6 +31,7 @@ export function modelFacts({ provider, id }: Partial<ModelRef>, lookup: ModelLoo
     ...omitUndefined({ prices: known === "name" ? prices : undefined, longPrompts: row.longPrompts }),
     ...omitUndefined({ alwaysThinks: row.alwaysThinks, source: row.source, readOn: row.readOn }),
     afterEdit: row.afterEdit ?? "kept",
+    ...omitUndefined({ compaction: row.compaction }),
     resend: row.resend ?? "optional",
     tokenizer: row.tokenizer ?? "other",
     tokenizerMeasured: known === "name" && row.tokenizerMeasured === true,
@@ -83,6 +84,7 @@ export interface ModelFacts {
   readonly cache: ModelCache | "none";
   readonly alwaysThinks?: boolean;
   readonly afterEdit: AfterEdit;
+  readonly compaction?: "on-demand";
   readonly resend: Resend;
   readonly tokenizer: string;
   readonly tokenizerMeasured: boolean;

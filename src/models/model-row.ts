@@ -42,6 +42,8 @@ export interface ModelCells {
   /** Thinking cannot be switched off. */
   readonly alwaysThinks?: boolean;
   readonly afterEdit?: AfterEdit;
+  /** The provider sums up when it is asked, in a signed block that stands for exactly these messages. Bedrock does not serve that. */
+  readonly compaction?: "on-demand";
   readonly resend?: Resend;
   /** The family of its tokenizer. */
   readonly tokenizer?: string;
@@ -159,6 +161,7 @@ const CELLS_SHAPE: Shape<ModelCells> = {
   cache: cacheRule,
   alwaysThinks: flag,
   afterEdit: oneOf("refused", "dropped", "kept"),
+  compaction: oneOf("on-demand"),
   resend: oneOf("tool-turns", "running-turn", "advised", "optional"),
   tokenizer: text,
   tokenizerMeasured: flag,

@@ -70,6 +70,8 @@ interface Compact extends Decided {
   readonly type: "compact";
   /** Why it is due. */
   readonly trigger: CompactionTrigger;
+  /** Set where the provider itself is asked for it, so that the thoughts in what is kept still hold. */
+  readonly by?: "provider";
 }
 
 /** One step after a refusal: what is left of the failed attempt, media, or a rung of the ladder. */

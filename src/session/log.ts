@@ -185,6 +185,7 @@ export type WarningCode =
   | "hook-failed"
   | "stage-failed"
   | "not-persisted"
+  | "provider-not-compacting"
   | "request-not-edited"
   | "thoughts-dropped"
   | "other-conversation";

@@ -62,6 +62,8 @@ export interface SessionMemory {
   management: ProviderManagement;
   /** The transcript as it was before a provider's own compaction came in. */
   beforeNative: Transcript;
+  /** The provider was asked to compact and did not: it is not asked again. */
+  providerFailed: boolean;
   /** What the thoughts of the model are bound to. */
   thoughts: ThoughtBindings;
   /** Messages come in whose edits are not in force yet. */
@@ -148,6 +150,7 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     requests: new Set(),
     management: {},
     beforeNative: [],
+    providerFailed: false,
     thoughts: NO_BINDINGS,
     isRestoring: false,
     warned: new Set(),

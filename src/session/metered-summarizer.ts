@@ -1,4 +1,9 @@
-import type { SummarizeOptions, Summarizer, SummaryRequest } from "../compaction/ports/summarizer.ts";
+import type {
+  ProviderCompactor,
+  SummarizeOptions,
+  Summarizer,
+  SummaryRequest,
+} from "../compaction/ports/summarizer.ts";
 import { aMeasure, type Shape } from "../text/check.ts";
 import { estimateTokens, type TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import type { ModelRef, Usage } from "../transcript/message.ts";
@@ -61,7 +66,22 @@ export function meterSummarizer(
       if (counted !== undefined) tell(counted, "provider");
     }
   }
-  return { summarize };
+  return {
+    summarize,
+    ...(summarizer.byProvider && { byProvider: meterProvider(summarizer.byProvider, report) }),
+  };
+}
+
+/** What the provider itself used is told without costs: the prices are those of the model that writes summaries. */
+function meterProvider(provider: ProviderCompactor, report: MeterOptions["report"]): ProviderCompactor {
+  return {
+    keptFrom: provider.keptFrom,
+    compact: (request, options) =>
+      provider.compact(request, {
+        ...options,
+        onUsage: (usage) => report({ usage, counted: "provider" }),
+      }),
+  };
 }
 
 interface MeterOptions {

@@ -2,6 +2,7 @@ import { compactionEdits } from "../compaction/plan/edits.ts";
 import { planCompaction } from "../compaction/plan/plan-compaction.ts";
 import { isUnanswered } from "../compaction/plan/window.ts";
 import { foldSummary } from "../compaction/summary/fold-summary.ts";
+import { modelFacts } from "../models/model-facts.ts";
 import { omitUndefined } from "../text/json.ts";
 import { applyEdits, type Edit, hideMessage, hidePart } from "../transcript/edit.ts";
 import {
@@ -18,8 +19,8 @@ import { findNativeBlock, type NativeBlock } from "./window.ts";
 
 /** How a session stands to the compaction of a provider in its window. */
 export interface NativeView {
-  /** `unreadable`: the provider that is asked next cannot read it. */
-  readonly block: "none" | "readable" | "unreadable";
+  /** `asked`: we asked for it, and what is kept behind it is ours to edit; `unreadable`: the provider that is asked next cannot read it. */
+  readonly block: "none" | "readable" | "asked" | "unreadable";
   /** `none`: there was nothing to make one of. */
   readonly shadow: "kept" | "due" | "none";
   readonly acts: "nothing" | "clears" | "compacts";
@@ -31,11 +32,20 @@ export function readNativeView(core: SessionCore): NativeView {
   const { native } = core.window();
   if (native === undefined) return { block: "none", shadow: "none", acts };
   const isKept = core.history.find(shadowId(native)) !== undefined;
+  const isReadable =
+    native.made === "asked" ? takesBlocks(core) : reads === "all" || reads.includes(native.provider);
   return {
-    block: reads === "all" || reads.includes(native.provider) ? "readable" : "unreadable",
+    block: !isReadable ? "unreadable" : native.made === "asked" ? "asked" : "readable",
     shadow: isKept ? "kept" : isSpent(core.memory, "keep-shadow") ? "none" : "due",
     acts,
   };
+}
+
+/** True where the provider of the model compacts when it is asked, and the host can ask it and send its blocks. */
+export function takesBlocks({ memory, ports }: SessionCore): boolean {
+  const { model } = memory;
+  if (model === undefined || ports.summarizer?.byProvider === undefined) return false;
+  return modelFacts(model).compaction === "on-demand" && !/bedrock/i.test(model.provider);
 }
 
 /**
@@ -56,6 +66,13 @@ export function keepShadowEdits(core: SessionCore): readonly Edit[] {
 export function useShadowEdits(core: SessionCore): readonly Edit[] {
   const { native } = core.window();
   return native === undefined ? [] : editsInPlaceOf(core, native, core.history.transcript());
+}
+
+/** Puts the shadow in place of a block that the provider was asked for and does not take back; false where the error is about something else. */
+export function refuseBlock(core: SessionCore, { message }: { readonly message: string }): boolean {
+  if (core.window().native?.made !== "asked" || !/\bcompaction\b/i.test(message)) return false;
+  core.memory.providerFailed = true;
+  return core.commit({ name: "use-shadow", reason: "refused" }, useShadowEdits(core)) !== undefined;
 }
 
 const WHY = { stage: "native-compaction", reason: "summarized" } as const;
@@ -130,24 +147,31 @@ function lostNotice(provider: string): string {
   return `[The conversation before this was compacted by ${provider} and cannot be read here.]`;
 }
 
-function shadowId({ messageId }: NativeBlock): MessageId {
+function shadowId({ messageId }: Pick<NativeBlock, "messageId">): MessageId {
   return `${messageId}~shadow`;
 }
 
-/** A summary of everything before a block; an earlier block in it is read by its own shadow. */
-function makeShadow(core: SessionCore, native: NativeBlock): Message | undefined {
-  const { history, memory, options, meter, believed } = core;
+/** A summary of everything before a block that is there already. */
+function makeShadow(core: SessionCore, { messageId }: NativeBlock): Message | undefined {
+  const { history, memory } = core;
   const transcript = history.transcript();
-  const index = transcript.findIndex(({ id }) => id === native.messageId);
-  const ahead = transcript.slice(0, index);
+  const ahead = transcript.slice(
+    0,
+    transcript.findIndex(({ id }) => id === messageId),
+  );
   const isThere = ahead.some((message) => message.role !== "system" && isVisibleToModel(message));
   // Whoever compacts on demand takes away what was before the block.
-  const before = isThere ? ahead : memory.beforeNative;
+  return makeShadowOf(core, messageId, isThere ? ahead : memory.beforeNative);
+}
+
+/** A summary of what a block stands for; an earlier block in it is read by its own shadow. */
+export function makeShadowOf(core: SessionCore, blockId: MessageId, before: Transcript): Message | undefined {
+  const { options, meter, believed } = core;
   const older = findNativeBlock(before);
   const readable = older ? applyEdits(before, editsInPlaceOf(core, older, before), { at: 0 }) : before;
   // With an answer behind it the newest request is folded too: the block stands for it.
   const answer: Message = {
-    id: native.messageId,
+    id: blockId,
     role: "assistant",
     parts: [{ type: "reasoning", text: "compaction" }],
   };
@@ -183,7 +207,7 @@ function makeShadow(core: SessionCore, native: NativeBlock): Message | undefined
   if (summary === undefined) return undefined;
   const { role, parts, metadata } = summary;
   return {
-    id: shadowId(native),
+    id: shadowId({ messageId: blockId }),
     role,
     parts,
     metadata: {

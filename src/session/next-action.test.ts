@@ -42,6 +42,7 @@ function decide(change: Partial<SessionView> = {}): SessionAction {
     background: "none",
     mayGoOn: true,
     isSoonDue: () => false,
+    mayAskProvider: () => false,
     decision: decision(),
     isOverflowing: false,
     isOwnerAboutToCompact: false,
@@ -180,6 +181,34 @@ describe("decideNextAction", () => {
       name: "and none where the block is all that is known",
       view: { decision: DUE, native: { block: "readable", shadow: "none", acts: "nothing" } },
       action: { type: "none", reason: "nothing-to-gain" },
+    },
+    {
+      name: "the provider's own where that pays",
+      view: { decision: DUE, mayAskProvider: () => true },
+      action: { type: "compact", by: "provider" },
+    },
+    {
+      name: "another one of the provider behind one that was asked for",
+      view: {
+        decision: DUE,
+        mayAskProvider: () => true,
+        native: { block: "asked", shadow: "kept", acts: "nothing" },
+      },
+      action: { type: "compact", by: "provider" },
+    },
+    {
+      name: "an edit in its place, of what is kept behind a block that was asked for",
+      view: {
+        decision: DUE,
+        sufficientEdits: () => PLAN,
+        native: { block: "asked", shadow: "kept", acts: "nothing" },
+      },
+      action: { type: "prune" },
+    },
+    {
+      name: "ours does not read a block that was asked for, but its shadow",
+      view: { decision: DUE, native: { block: "asked", shadow: "kept", acts: "nothing" } },
+      action: { type: "use-shadow", reason: "before-compaction" },
     },
     {
       name: "one that was asked for in the transcript is done",

@@ -21,7 +21,7 @@ import {
   withoutPinned,
 } from "./prune.ts";
 import { maxCompactionRecoveries, nextRecoveryAction } from "./recovery.ts";
-import { earlyTokens } from "./run-compaction.ts";
+import { earlyTokens, planProviderCompaction } from "./run-compaction.ts";
 
 /**
  * Exactly one thing to do next, decided from the view alone: a refused request first, then what came in, then what
@@ -56,7 +56,8 @@ export function decideNextAction(view: SessionView): SessionAction {
   const worthwhile = mayEdit ? view.worthwhileEdits() : undefined;
   if (worthwhile !== undefined) return editWindow(worthwhile, { reason: "pays", version });
   if (view.decision.compact && view.native.acts === "compacts") return idle("provider-compacts");
-  if (mayClear(view) && view.isSoonDue()) return { type: "begin-compaction", version };
+  if (mayClear(view) && view.native.block === "none" && view.isSoonDue() && !view.mayAskProvider("threshold"))
+    return { type: "begin-compaction", version };
   return idle(view.isPaused && view.decision.compact ? "after-undo" : view.decision.reason);
 }
 
@@ -68,7 +69,7 @@ function shadowOf({ native, version }: SessionView): SessionAction | undefined {
 
 /** False where the provider clears by itself, or would not look at what is cleared. */
 function mayClear({ native }: SessionView): boolean {
-  return native.acts === "nothing" && native.block === "none";
+  return native.acts === "nothing" && (native.block === "none" || native.block === "asked");
 }
 
 /** Everything a decision depends on. What is expensive to compute is a function. */
@@ -110,6 +111,8 @@ export interface SessionView {
   readonly mayGoOn: boolean;
   /** A compaction should be begun before it is due. */
   readonly isSoonDue: () => boolean;
+  /** The provider itself can be asked to compact, and that is worth what it costs. */
+  readonly mayAskProvider: (trigger: CompactionTrigger) => boolean;
   /** The last compaction of this same state changed nothing. */
   readonly isCompactionSpent: boolean;
   /** Mechanical edits that make the compaction needless. */
@@ -148,6 +151,8 @@ function compaction(view: SessionView, trigger: CompactionTrigger): SessionActio
   }
   if (view.isCompactionSpent)
     return view.demand === "manual" ? { ...nothingToGain, reason: "manual" } : nothingToGain;
+  if (view.marker === "none" && view.mayAskProvider(trigger))
+    return { type: "compact", version, trigger, by: "provider" };
   if (view.native.block === "none") return { type: "compact", version, trigger };
   // Without a shadow the block is all that is known of what was before it.
   if (view.native.shadow === "none") return nothingToGain;
@@ -221,6 +226,8 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     background: memory.background === undefined ? "none" : memory.background.finished ? "ready" : "running",
     // Whoever names a number of tokens means it.
     mayGoOn: decision.limit.source === "context_window" && !overflow.overflow && fitsModel(core, GO_ON_SHARE),
+    mayAskProvider: (trigger) =>
+      fitsModel(core) && planProviderCompaction(core, trigger, idleMs) !== undefined,
     isSoonDue() {
       const mayBegin =
         options.backgroundCompaction === "on" &&

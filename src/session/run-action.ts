@@ -73,7 +73,7 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
     case "begin-compaction":
       return beginCompaction(core);
     case "compact":
-      return runCompaction(core, action.trigger, signal);
+      return runCompaction(core, action, signal);
     case "recover":
       return recover(core, action, signal);
     default:
@@ -111,7 +111,7 @@ async function recover(core: SessionCore, action: Recover, signal: AbortSignal):
   const isGentle = step === "prune" || step === "shrink-turn";
   const result =
     step === "compact"
-      ? await runCompaction(core, "context_limit_recovery", signal)
+      ? await runCompaction(core, { trigger: "context_limit_recovery" }, signal)
       : commitStep(core, { name: "recover", reason: step }, isGentle ? withoutPinned(core, edits) : edits);
   // A new request or an answer that came in meanwhile has ended the recovery.
   if (result.status === "aborted" || memory.recovery === undefined) return result;

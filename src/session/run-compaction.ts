@@ -25,14 +25,26 @@ import type { SessionCore, Step } from "./core.ts";
 import { targetsOf } from "./history.ts";
 import { fitsModel, holdAfter } from "./hold.ts";
 import type { FinishedCompaction, PendingCompaction, PlannedOn } from "./memory.ts";
+import { useShadowEdits } from "./native-shadow.ts";
+import { compactByProvider, type ProviderPlan, planByProvider } from "./provider-compaction.ts";
 
 /** Compacts now. A summary that was begun in the background is waited for and used, unless it is overtaken. */
 export async function runCompaction(
   core: SessionCore,
-  trigger: CompactionTrigger,
+  { trigger, by }: { readonly trigger: CompactionTrigger; readonly by?: "provider" },
   signal: AbortSignal,
 ): Promise<RunResult> {
   const { memory } = core;
+  const found = by === undefined ? undefined : planProviderCompaction(core, trigger, 0);
+  if (found !== undefined) {
+    await dropBackground(core);
+    const finished = await compactByProvider(core, found, signal);
+    if (finished === "aborted") return { status: "aborted" };
+    if (finished !== "failed") return settle(core, finished);
+    // What an earlier block stands for has to be readable for a summary of ours.
+    const edits = useShadowEdits(core);
+    if (edits.length > 0) core.commit({ name: "use-shadow", reason: "before-compaction" }, edits);
+  }
   const early = trigger === "manual" ? undefined : memory.background;
   if (early !== undefined && isCurrent(core, early.foldedIds, early.then)) {
     await waitForBackground(core, signal);
@@ -47,6 +59,17 @@ export async function runCompaction(
   const fits = trigger !== "context_limit_recovery" && fitsModel(core);
   const plan = planCompaction(compactionInput(core, trigger));
   return settle(core, await carryOut(core, plan, { trigger, fits, signal }));
+}
+
+/** The compaction that the provider would be asked for now; undefined where it cannot be, or where that does not pay. */
+export function planProviderCompaction(
+  core: SessionCore,
+  trigger: CompactionTrigger,
+  idleMs: number,
+): ProviderPlan | undefined {
+  return core.ports.summarizer?.byProvider === undefined
+    ? undefined
+    : planByProvider(core, { input: compactionInput(core, trigger), idleMs });
 }
 
 /** Begins a compaction that will soon be due. Requests go on; `runCompaction` puts it in force. */

@@ -40,6 +40,7 @@ import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
 import type { LedgerEntry } from "./metered-summarizer.ts";
+import { refuseBlock } from "./native-shadow.ts";
 import { decideNextAction, readSessionView } from "./next-action.ts";
 import { readSessionOptions, type SessionOptions, type SessionPorts } from "./options.ts";
 import type { Recalled, RecallRange, RecallRequest } from "./recall.ts";
@@ -273,6 +274,9 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       const report = classifyProviderError(error, options);
       if (report.recovery === "leave-out-thoughts")
         return core.refuseThoughts(report.class) ? report : { ...report, recovery: "none" };
+      // The block of a compaction is a thought of the provider's, too.
+      if (report.recovery === "none" && refuseBlock(core, report))
+        return { ...report, recovery: "leave-out-thoughts" };
       if (report.recovery !== "none") refuse(error, report);
       return report;
     },
@@ -353,6 +357,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       memory.recoveryCompactions = 0;
       memory.isOverflowSeen = false;
       memory.held = undefined;
+      memory.providerFailed = false;
       meter.setModel(model);
       core.changed("model", `${model.provider}/${model.id}`);
       warnOfWindow();

@@ -11,7 +11,7 @@ import {
   shownOutcome,
   type Transcript,
 } from "../transcript/message.ts";
-import type { Part, ReasoningPart } from "../transcript/part.ts";
+import type { Part, ReasoningPart, StandsFor } from "../transcript/part.ts";
 import type { ContextWindow } from "./window.ts";
 
 /**
@@ -54,36 +54,60 @@ export interface ThoughtReading {
   readonly behindAnswer: ReadonlyMap<MessageId, MessageId>;
   /** The answer that the window ends with. */
   readonly lastAnswer: MessageId | undefined;
+  /** All that thoughts behind this window may be bound to, `end` first. */
+  readonly lines: readonly Line[];
+  /** Of the system messages that the window begins with. */
+  readonly head: Line;
 }
 
 /**
  * Compares what stands before each thought of a window with what stood there when it was made; `marked` are its messages with
- * their hidden parts. A thought that is not known yet holds.
+ * their hidden parts. A thought that is not known yet holds. Behind a compaction that the provider made when asked there is
+ * more than one way to read what stands before: the block itself, for thoughts that were made behind it, and what it stands
+ * for, for those of the kept messages.
  */
 export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): ThoughtReading {
   const stale = new Set<MessageId>();
   const before = new Map<MessageId, Line>();
   const behindAnswer = new Map<MessageId, MessageId>();
-  let line = START;
+  let end: Line = START;
+  let others: readonly Line[] = [];
+  let head: Line = START;
+  let isBeginning = true;
   let isAnyKept = false;
   let lastAnswer: MessageId | undefined;
+  const goOn = (next: number): void => {
+    end = mix(end, next);
+    others = others.map((line) => mix(line, next));
+  };
   for (const message of marked) {
-    const { hash, thoughts, hidden, isAnswer } = traitsOf(message);
+    const { hash, thoughts, hidden, standsFor, isAnswer } = traitsOf(message);
+    if (message.role !== "system") isBeginning = false;
+    if (standsFor !== undefined && hash !== undefined) {
+      end = mix(head, hash);
+      others = standsFor.head === head ? standsFor.lines : [];
+      // Of the thoughts before it none is read any more.
+      isAnyKept = false;
+      lastAnswer = message.id;
+      continue;
+    }
     if (thoughts > 0) {
       if (lastAnswer !== undefined) behindAnswer.set(message.id, lastAnswer);
       const bound = lines.get(message.id);
-      before.set(message.id, line);
+      before.set(message.id, end);
+      const isBound = bound === undefined || bound === end || others.includes(bound);
       // Of several thoughts in one answer none stays without the others.
-      if ((bound !== undefined && bound !== line) || hidden > 0) stale.add(message.id);
+      if (!isBound || hidden > 0) stale.add(message.id);
       else isAnyKept = true;
-    } else if (hidden > 0 && isAnyKept) line = mix(line, GAP);
+    } else if (hidden > 0 && isAnyKept) goOn(GAP);
     // A message of nothing but stale thoughts is not sent.
     const isSent = hash !== undefined || (thoughts > 0 && !stale.has(message.id));
     if (!isSent) continue;
-    line = mix(line, hash ?? START);
+    goOn(hash ?? START);
+    if (isBeginning) head = end;
     lastAnswer = isAnswer ? message.id : undefined;
   }
-  return { stale, before, end: line, behindAnswer, lastAnswer };
+  return { stale, before, end, lines: [end, ...others], head, behindAnswer, lastAnswer };
 }
 
 /** Binds the thoughts that are not known yet: an answer to the last request to what was sent, any other to what stands before it. */
@@ -157,6 +181,8 @@ export function hideStaleThoughts(marked: Transcript, stale: ReadonlySet<Message
 
 /** A window as it is sent, and how the thoughts in it stand. */
 export interface ThoughtWindow extends ContextWindow {
+  /** `marked` with the thoughts that are left out. */
+  readonly unfiltered: Transcript;
   readonly thoughts: ThoughtReading;
   /** How many thoughts the provider takes as they are. */
   readonly thoughtCount: number;
@@ -176,6 +202,7 @@ export function createThoughtFilter(): (window: ContextWindow, how: FilterOption
       ...base,
       ...(leftOut.size > 0 && leaveOut(base, leftOut)),
       version: base.version + shift,
+      unfiltered: base.marked,
       thoughts,
       thoughtCount: countThoughts(base.marked, afterEdit === "kept" ? NONE : thoughts.stale),
     };
@@ -298,6 +325,8 @@ interface Traits {
   readonly hidden: number;
   /** The model has the last word in it. */
   readonly isAnswer: boolean;
+  /** Set on a compaction that the provider made when asked. */
+  readonly standsFor: StandsFor | undefined;
 }
 
 /** Messages never change, so each is read once. */
@@ -312,7 +341,8 @@ function traitsOf(message: Message): Traits {
   const rest = parts.filter((part) => !isThought(part) && reachesModel(part));
   const hash = rest.length === 0 ? undefined : hashText(safeJson([role, ...rest.map(contentOf)]));
   const isAnswer = role === "assistant" && rest.at(-1)?.type !== "tool";
-  const traits = { hash, thoughts, hidden, isAnswer };
+  const standsFor = rest.flatMap((part) => (part.type === "text" && part.standsFor) || [])[0];
+  const traits = { hash, thoughts, hidden, isAnswer, standsFor };
   known.set(message, traits);
   return traits;
 }

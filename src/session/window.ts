@@ -84,7 +84,7 @@ interface Reading {
   readonly window: ContextWindow;
   readonly boundary: readonly Edit[];
   readonly carriesFinish: boolean;
-  /** Where the summary of the newest compaction stands; -1 without one. */
+  /** Where the newest compaction ended, with its summary or its facts; -1 without one. */
   readonly summaryIndex: number;
   /** Where a provider's own compaction stands among what is visible; -1 without one. */
   readonly nativeIndex: number;
@@ -140,7 +140,10 @@ function readBoundary(
     native,
     nativeIndex: native === undefined ? -1 : visible.findLastIndex(({ id }) => id === native.messageId),
     carriesFinish: withoutOpen(transcript, visible).settled.some(hasFinish),
-    summaryIndex: findCompletedCompaction(transcript)?.summaryIndex ?? -1,
+    summaryIndex: Math.max(
+      findCompletedCompaction(transcript)?.summaryIndex ?? -1,
+      transcript.findLastIndex((message) => isCarriedFacts(message) && isVisibleToModel(message)),
+    ),
   };
 }
 
@@ -175,8 +178,18 @@ function awaitsResults({ parts, usage, unfinished }: Message): boolean {
 /** True for the marker or the summary of a compaction, or what a provider left of one. */
 export function isOfCompaction(message: Message): boolean {
   return (
-    message.summary === true || compactionPart(message) !== undefined || nativeBlockOf(message) !== undefined
+    message.summary === true ||
+    compactionPart(message) !== undefined ||
+    nativeBlockOf(message) !== undefined ||
+    isCarriedFacts(message)
   );
+}
+
+/** The kind of message that says, behind the kept ones, what a compaction of the provider must not lose. */
+export const CARRIED_FACTS = "carried_facts";
+
+function isCarriedFacts({ metadata }: Message): boolean {
+  return metadata?.kind === CARRIED_FACTS;
 }
 
 /** True for a finished answer of the model. */
@@ -294,6 +307,8 @@ export interface NativeBlock {
   readonly partIndex: number;
   /** Who made it. */
   readonly provider: string;
+  /** `asked`: by a request of ours, with nothing but the block in its message; what is kept stands behind it as it was. */
+  readonly made: "by-itself" | "asked";
 }
 
 /** The newest compaction of a provider that the model is sent. */
@@ -309,8 +324,10 @@ export function findNativeBlock(transcript: Transcript): NativeBlock | undefined
 /** The compaction of a provider in a message. */
 export function nativeBlockOf({ id, parts }: Message): NativeBlock | undefined {
   const partIndex = parts.findLastIndex((part) => part.native !== undefined && reachesModel(part));
-  const provider = parts[partIndex]?.native;
-  return provider === undefined ? undefined : { messageId: id, partIndex, provider };
+  const part = parts[partIndex];
+  if (part?.native === undefined) return undefined;
+  const made = part.type === "text" && part.block !== undefined ? "asked" : "by-itself";
+  return { messageId: id, partIndex, provider: part.native, made };
 }
 
 /** True for a batch that keeps a shadow of a block, and changes nothing of what the model is sent. */

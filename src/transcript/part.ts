@@ -30,8 +30,28 @@ export interface TextPart extends PartBase {
   readonly ignored?: true;
   /** Written by Carryover itself (a delivery or a hint); not inherited by forks. */
   readonly own?: true;
+  /** On a compaction that the provider made when asked: its block, which goes back to it unchanged. */
+  readonly block?: ProviderBlock;
+  /** On the same: what thoughts behind it may be bound to beside the block itself. */
+  readonly standsFor?: StandsFor;
   /** Set when an edit shortened the text. */
   readonly cut?: Cut;
+}
+
+/** A compaction as its provider gave it. Fields that are not known are kept. */
+export interface ProviderBlock {
+  readonly type: "compaction";
+  readonly content: string;
+  readonly signature: string;
+  readonly [field: string]: unknown;
+}
+
+/** What a provider's block stands for, as hashes. */
+export interface StandsFor {
+  /** Of the system messages before it: behind others it stands for nothing. */
+  readonly head: number;
+  /** Of the messages that were summed up, each way in which they were read. */
+  readonly lines: readonly number[];
 }
 
 export interface ReasoningPart extends PartBase {

@@ -62,8 +62,20 @@ export const COMPACT_PORTS_SHAPE: Shape<{ readonly clock: unknown; readonly summ
       (value) => methods("now", "sleep").find(value, []).length === 0,
     ),
   ),
-  summarizer: methods("summarize"),
+  summarizer: rule(
+    "an object with the function summarize, and in byProvider keptFrom and compact or nothing",
+    isSummarizer,
+  ),
 };
+
+// What else a summarizer remembers may be in it too.
+function isSummarizer(value: unknown): boolean {
+  if (!isObject(value) || typeof value.summarize !== "function") return false;
+  const { byProvider } = value;
+  if (byProvider === undefined) return true;
+  if (!isObject(byProvider) || typeof byProvider.compact !== "function") return false;
+  return byProvider.keptFrom === "any" || byProvider.keptFrom === "user";
+}
 
 /** Checks what `planCompaction` is given. */
 export const checkCompactionInput: (input: unknown) => void = optionsCheck({

@@ -1,8 +1,35 @@
+import type { Edit } from "../../transcript/edit.ts";
 import type { ModelRef, Usage } from "../../transcript/message.ts";
+import type { ProviderBlock } from "../../transcript/part.ts";
 
 /** Port: asks a model for one text. It may throw, hang, answer late or answer nonsense: callers bound the time and check the answer. */
 export interface Summarizer {
   summarize(request: SummaryRequest, options: SummarizeOptions): Promise<string>;
+  /** Set where the provider of the conversation can be asked to compact it itself, and takes its block back. */
+  readonly byProvider?: ProviderCompactor;
+}
+
+/** Port: has the provider compact messages as it was sent them. It may throw and hang as a summarizer may. */
+export interface ProviderCompactor {
+  /**
+   * Where the kept messages may begin: `any`, or only with a message of the `user`, where the block and an answer behind it
+   * would be joined on their way to the provider.
+   */
+  readonly keptFrom: "any" | "user";
+  /** The block that came back; undefined where none did. */
+  compact(request: ProviderCompaction, options: SummarizeOptions): Promise<ProviderBlock | undefined>;
+}
+
+/** What the provider is asked to compact. */
+export interface ProviderCompaction {
+  /**
+   * A format applies these to the messages of the conversation: what is left is sent, with the same model, system prompt and
+   * tools as ever, so that the block stands for exactly that.
+   */
+  readonly edits: readonly Edit[];
+  /** What to write. */
+  readonly instructions: string;
+  readonly maxOutputTokens: number;
 }
 
 /** Everything the model is given. There are no tools, and the conversation is quoted text, never messages to continue. */

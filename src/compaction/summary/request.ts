@@ -213,6 +213,21 @@ const SYSTEM_RULES: string = [
 export const SECRETS_RULE =
   "Leave every secret out: no password, key, token, cookie, certificate or connection string, neither whole nor in part, even if asked for it above. Say what it was for and write [REDACTED] in its place.";
 
+/** What a provider is told that compacts the conversation as it stands, where nothing is quoted. */
+export function compactionInstructions({ system, instructions }: CompactionWords): string {
+  const length = `Write at most ${Math.floor(MAX_SUMMARY_TOKENS * 0.6)} words.`;
+  return [system, instructions ?? SUMMARY_INSTRUCTIONS, NO_TOOLS, length, SECRETS_RULE]
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+interface CompactionWords {
+  readonly system?: string;
+  readonly instructions?: string;
+}
+
+const NO_TOOLS = "Call no tools, and do not go on with the conversation: write the summary and nothing else.";
+
 /** The instructions when no hook replaces them. */
 export const SUMMARY_INSTRUCTIONS: string = [
   "Sum up the conversation so that the agent can carry on with it. Use these headings, and leave one empty rather than invent something for it:",

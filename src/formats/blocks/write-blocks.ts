@@ -146,6 +146,7 @@ function mergeTurns<Wire, Item, Value>(
       last.role === turn.role &&
       last.emptyItem === undefined &&
       turn.emptyItem === undefined &&
+      !last.blocks.some(isBlockOfOurs) &&
       mustMerge(adapter.merges(turn.role), last.blocks.at(-1)?.item, turn.blocks[0]?.item);
     if (isOne) {
       for (const block of turn.blocks) open.push(block);
@@ -155,6 +156,11 @@ function mergeTurns<Wire, Item, Value>(
     }
   }
   return merged;
+}
+
+/** What is kept behind a compaction that the provider made when asked stays as it was, in messages of its own. */
+function isBlockOfOurs({ part }: PlacedBlock<unknown>): boolean {
+  return part.type === "text" && part.block !== undefined;
 }
 
 /** Two turns of one item are one again; those of neighbouring items were sent like that. */

@@ -13,6 +13,7 @@ import type { SessionState } from "../../session/state.ts";
 import type { ProviderManagement } from "../../session/window.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { asObject, asString } from "../../text/json.ts";
+import type { Edit } from "../../transcript/edit.ts";
 import type { Fault } from "../../transcript/format.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 
@@ -26,6 +27,8 @@ export interface Conversation {
   compact(wire: AiSdkWire | undefined, signal: AbortSignal | undefined): Promise<CompactedWire>;
   /** The messages of the last request as they are sent now. */
   currentWire(): AiSdkWire;
+  /** The same with these edits alone. */
+  wireWith(edits: readonly Edit[]): AiSdkWire;
 }
 
 interface CompactedWire extends PreparedWire {
@@ -138,6 +141,7 @@ export function createConversation(session: Session, options: ConversationOption
     },
 
     currentWire,
+    wireWith: (edits) => aiSdk.apply(latest, edits, { at: clock.now() }),
   };
 }
 

@@ -62,7 +62,8 @@ export function openConversation(
   const warn = (code: WarningCode, message: string): void => emit({ type: "warning", code, message });
   const { session, clock, persisted } = openSession(base, options, {
     headers: () => sent?.call.headers,
-    current: () => sent && { ...sent, prompt: conversation.currentWire() },
+    current: (edits) =>
+      sent && { ...sent, prompt: edits ? conversation.wireWith(edits) : conversation.currentWire() },
     recallTool: () => recallTool,
     ...omitUndefined({ resolve }),
     onEvent(event) {

@@ -1,12 +1,15 @@
-import type { Summarizer } from "../../compaction/ports/summarizer.ts";
-import { MAX_SUMMARY_TOKENS, SECRETS_RULE, SUMMARY_INSTRUCTIONS } from "../../compaction/summary/request.ts";
+import type { ProviderCompaction, SummarizeOptions, Summarizer } from "../../compaction/ports/summarizer.ts";
+import { compactionInstructions } from "../../compaction/summary/request.ts";
 import { inputWindowTokens } from "../../compaction/trigger/overflow.ts";
+import { contentOf } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import { modelFacts } from "../../models/model-facts.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import type { SessionOptions } from "../../session/options.ts";
 import { check, either, methods, oneOf, type Rule, text } from "../../text/check.ts";
 import { asObject, asString, omitUndefined } from "../../text/json.ts";
+import type { Edit } from "../../transcript/edit.ts";
 import type { ModelRef } from "../../transcript/message.ts";
+import type { ProviderBlock } from "../../transcript/part.ts";
 import { answerFacts } from "./conversation.ts";
 import {
   asCallable,
@@ -49,7 +52,12 @@ export function readSummarizer(
   return {
     summarizer:
       way === "compaction"
-        ? createCompactionSummarizer(writer, { current, otherwise: byPrompt, ...instructed })
+        ? createCompactionSummarizer(writer, {
+            current,
+            otherwise: byPrompt,
+            of: writer === base ? "this-model" : "another-model",
+            ...instructed,
+          })
         : byPrompt,
     model,
     option:
@@ -67,8 +75,8 @@ export function readSummarizer(
 /** What is known of the conversation's own requests. */
 export interface SummarizerCalls {
   readonly headers: () => ModelCall["headers"];
-  /** The request that is being prepared, as it would be sent now. */
-  readonly current: () => CurrentRequest | undefined;
+  /** The request that is being prepared, as it would be sent now, or with these edits alone. */
+  readonly current: (edits?: readonly Edit[]) => CurrentRequest | undefined;
   /** The model of a name, where models have names. */
   readonly resolve?: (name: string) => LanguageModelLike;
   /** Facts about models that were given. */
@@ -115,37 +123,69 @@ export function summarizerRule(languageModel: Rule): Rule {
  */
 function createCompactionSummarizer(
   model: LanguageModelLike,
-  { current, otherwise, system, instructions = SUMMARY_INSTRUCTIONS }: CompactionSummarizerOptions,
+  { current, otherwise, of, ...words }: CompactionSummarizerOptions,
 ): Summarizer {
-  const instructed = [system, instructions, NO_TOOLS, LENGTH, SECRETS_RULE].filter(Boolean).join("\n\n");
+  const isAnthropic = ownBlocks(model.provider, model.modelId) === "anthropic";
+  // A gateway may ask a platform that has no such blocks.
+  const takesBlock =
+    isAnthropic && of === "this-model" && model.provider !== "gateway" && compactsOnDemand(model);
+  const ask = (
+    { call, way, prompt }: CurrentRequest,
+    { instructions, maxOutputTokens }: Omit<ProviderCompaction, "edits">,
+    { signal, onProgress, onUsage }: SummarizeOptions,
+  ): Promise<ReadBlock> => {
+    const own = asObject(asObject(call.providerOptions).anthropic);
+    // A stream changes how tools are declared, and with them everything that is cached.
+    const asSent = way === "generate" ? { ...own, toolStreaming: false } : own;
+    return readBlock(
+      () =>
+        asCallable(model).doStream({
+          ...call,
+          prompt,
+          maxOutputTokens,
+          abortSignal: signal,
+          providerOptions: {
+            ...asObject(call.providerOptions),
+            anthropic: askToCompact(model, asSent, instructions),
+          },
+        }),
+      { onProgress, ...(onUsage && { onUsage }) },
+    );
+  };
   return {
     async summarize(request, options) {
       const now = current();
-      const isAnthropic = ownBlocks(model.provider, model.modelId) === "anthropic";
       if (now === undefined || !isAnthropic) return otherwise.summarize(request, options);
-      const { signal, onProgress, onUsage } = options;
-      const { call, way, prompt } = now;
-      const { providerOptions } = call;
-      const own = asObject(asObject(providerOptions).anthropic);
-      // A stream changes how tools are declared, and with them everything that is cached.
-      const asSent = way === "generate" ? { ...own, toolStreaming: false } : own;
-      const text = await readBlock(
-        () =>
-          asCallable(model).doStream({
-            ...call,
-            prompt,
-            maxOutputTokens: request.maxOutputTokens,
-            abortSignal: signal,
-            providerOptions: {
-              ...asObject(providerOptions),
-              anthropic: askToCompact(model, asSent, instructed),
-            },
-          }),
-        { onProgress, ...(onUsage && { onUsage }) },
-      );
-      return text.trim() === "" && !signal.aborted ? otherwise.summarize(request, options) : text;
+      const { maxOutputTokens } = request;
+      const asked = { instructions: compactionInstructions(words), maxOutputTokens };
+      const { text } = await ask(now, asked, options);
+      return text.trim() === "" && !options.signal.aborted ? otherwise.summarize(request, options) : text;
     },
+    ...(takesBlock && { byProvider: { keptFrom: "user", compact } }),
   };
+
+  /** The package joins answers that follow each other, so what is kept begins with the user. */
+  async function compact(
+    { edits, ...request }: ProviderCompaction,
+    options: SummarizeOptions,
+  ): Promise<ProviderBlock | undefined> {
+    const now = current(edits);
+    if (now === undefined || isTrimmed(now.prompt)) return undefined;
+    const { text, signature } = await ask(now, request, options);
+    return signature === undefined ? undefined : { type: "compaction", content: text, signature };
+  }
+}
+
+/** The package cuts blanks off the end of a last answer: then the block would stand for something else. */
+function isTrimmed(prompt: CurrentRequest["prompt"]): boolean {
+  const last = prompt.at(-1);
+  const text = last && asString(contentOf(last).at(-1)?.text);
+  return text !== undefined && text !== text.trim();
+}
+
+/** Packages for `ai` 7 do, and take the signed block back. */
+function compactsOnDemand({ specificationVersion }: LanguageModelLike): boolean {
+  return specificationVersion !== "v3" && specificationVersion !== "v2";
 }
 
 /** A request that is being prepared: with these messages it would be sent now. */
@@ -157,24 +197,22 @@ export interface CurrentRequest {
 
 interface CompactionSummarizerOptions {
   /** Undefined where none is known. */
-  readonly current: () => CurrentRequest | undefined;
+  readonly current: SummarizerCalls["current"];
+  /** Whose conversation it is: only its own model takes a block in it. */
+  readonly of: "this-model" | "another-model";
   /** Asked where the provider does not compact. */
   readonly otherwise: Summarizer;
   readonly system?: string;
   readonly instructions?: string;
 }
 
-const NO_TOOLS = "Call no tools, and do not go on with the conversation: write the summary and nothing else.";
-const LENGTH = `Write at most ${Math.floor(MAX_SUMMARY_TOKENS * 0.6)} words.`;
-
-/** Packages for `ai` 7 compact on demand; older ones only from a number of tokens on, of which this is the least. */
+/** Older packages compact only from a number of tokens on, of which this is the least. */
 function askToCompact(
-  { specificationVersion }: LanguageModelLike,
+  model: LanguageModelLike,
   { contextManagement: _, ...options }: Readonly<Record<string, unknown>>,
   instructions: string,
 ): Readonly<Record<string, unknown>> {
-  if (specificationVersion !== "v3" && specificationVersion !== "v2")
-    return { ...options, compaction: { type: "summarize", instructions } };
+  if (compactsOnDemand(model)) return { ...options, compaction: { type: "summarize", instructions } };
   const trigger = { type: "input_tokens", value: LEAST_TRIGGER_TOKENS };
   const edit = { type: "compact_20260112", trigger, pauseAfterCompaction: true, instructions };
   return { ...options, contextManagement: { edits: [edit] } };
@@ -182,28 +220,39 @@ function askToCompact(
 
 const LEAST_TRIGGER_TOKENS = 50_000;
 
-/** The words of the compaction block in an answer; nothing where there is none, or no answer. */
+interface ReadBlock {
+  readonly text: string;
+  readonly signature?: string;
+}
+
+const NO_BLOCK: ReadBlock = { text: "" };
+
+/** The compaction block in an answer; without words where there is none, or no answer. */
 async function readBlock(
   start: () => PromiseLike<unknown>,
   { onProgress, onUsage }: Pick<Parameters<Summarizer["summarize"]>[1], "onProgress" | "onUsage">,
-): Promise<string> {
+): Promise<ReadBlock> {
   const texts: string[] = [];
   let blockId: unknown;
+  let signature: string | undefined;
   try {
     const { stream } = (await start()) as { readonly stream: ReadableStream<unknown> };
     for await (const value of stream) {
       const { type, id, delta, providerMetadata } = asObject(value);
-      const isBlock = asObject(asObject(providerMetadata).anthropic).type === "compaction";
-      if (type === "text-start" && isBlock) blockId = id;
+      const own = asObject(asObject(providerMetadata).anthropic);
+      if (type === "text-start" && own.type === "compaction") {
+        blockId = id;
+        signature = asString(own.signature);
+      }
       const text = type === "text-delta" && id === blockId ? asString(delta) : undefined;
       onProgress(text);
       if (text !== undefined) texts.push(text);
-      if (type === "error") return "";
+      if (type === "error") return NO_BLOCK;
       const { usage } = type === "finish" ? answerFacts(value) : {};
       if (usage !== undefined) onUsage?.(usage);
     }
   } catch {
-    return "";
+    return NO_BLOCK;
   }
-  return texts.join("");
+  return { text: texts.join(""), ...omitUndefined({ signature }) };
 }

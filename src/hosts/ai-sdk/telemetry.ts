@@ -46,6 +46,7 @@ type SpanAttributes = Record<string, string | number>;
 /** A summarizer each of whose calls is a span with its model and usage, named as OpenTelemetry names those of models. */
 export function traceSummarizer(summarizer: Summarizer, { telemetry, model }: TraceOptions): Summarizer {
   return {
+    ...summarizer,
     async summarize(request, options) {
       const { provider, id } = request.model ?? model;
       const span = telemetry.tracer.startSpan("carryover.summarize", {

@@ -1,14 +1,17 @@
+import type { ProviderCompactor } from "../../../src/compaction/ports/summarizer.ts";
 import { anthropic } from "../../../src/formats/wires/anthropic/anthropic.ts";
 import type { AnthropicMessage } from "../../../src/formats/wires/anthropic/read-message.ts";
 import type { SessionEvent } from "../../../src/session/log.ts";
 import { createSession, type Session } from "../../../src/session/session.ts";
 import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
+import type { ProviderBlock } from "../../../src/transcript/part.ts";
 import { createFakeClock, createFakeSummarizer } from "../fakes.ts";
 import {
   type Account,
   bindsThinking,
   createThinkingCheck,
   isThought,
+  type RefusedRequest,
   type ThinkingRead,
 } from "./bound-thinking.ts";
 
@@ -23,6 +26,8 @@ export interface BoundConversation {
   restart(kept?: "all" | "without-bindings"): Promise<void>;
   play(operation: Operation): Promise<void>;
   report(): BoundReport;
+  /** The newest request that was taken, as JSON. */
+  newestRequest(): string;
 }
 
 /** Something that happens in a random history. */
@@ -44,6 +49,13 @@ interface BoundReport {
   readonly lostSaid: number;
   /** Thoughts that the provider would have taken, and that were not sent. */
   readonly needlesslyLost: number;
+  /** Blocks that the provider made when it was asked, and what the events say that they used. */
+  readonly blocks: number;
+  readonly outputTokens: number;
+  /** Whether the newest request began with one, and how many thoughts it had that are older than that. */
+  readonly begins: "block" | "message";
+  readonly keptThoughts: number;
+  readonly warnings: readonly string[];
 }
 
 interface BoundOptions {
@@ -53,6 +65,10 @@ interface BoundOptions {
   readonly windowTokens?: number;
   /** How much a compaction keeps. */
   readonly tail?: number;
+  /** The provider compacts when it is asked; what is kept may begin with any message, or with the user's, or it fails. */
+  readonly onDemand?: "any" | "user" | "fails";
+  /** What the provider says to a request with such a block, where it takes none. */
+  readonly blockRefusal?: string;
 }
 
 const SYSTEM = "You are a careful engineer.";
@@ -60,7 +76,7 @@ const TOOLS = [{ name: "read", input_schema: { type: "object" } }];
 
 /** A conversation without messages. */
 export function createBoundConversation(options: BoundOptions = {}): BoundConversation {
-  const { account = "new", known, windowTokens = 200_000, tail } = options;
+  const { account = "new", known, windowTokens = 200_000, tail, onDemand, blockRefusal } = options;
   const check = createThinkingCheck({ account });
   const clock = createFakeClock();
   let model = "claude-opus-5-5";
@@ -71,13 +87,43 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
   let available = 0;
   const counts = { refused: 0, failed: 0, edits: 0, sent: 0, lost: 0, lostSaid: 0, needlesslyLost: 0 };
   let idleMs = 0;
+  /** Of thoughts that were made before the newest block. */
+  let older = new Set<unknown>();
+  const blocks = { blocks: 0, outputTokens: 0, begins: "message" as BoundReport["begins"], keptThoughts: 0 };
+  const warnings: string[] = [];
+  let newest = "";
+  const provider: ProviderCompactor = {
+    keptFrom: onDemand === "user" ? "user" : "any",
+    async compact({ edits, instructions, maxOutputTokens }, { onUsage }) {
+      if (onDemand === "fails") throw new Error("overloaded");
+      const taken = read({ ...requestWith(edits), compaction: { type: "summarize", instructions } });
+      onUsage?.({
+        inputTokens: 0,
+        outputTokens: maxOutputTokens,
+        reasoningTokens: 0,
+        cacheReadTokens: 1,
+        cacheWriteTokens: 0,
+      });
+      if (taken.status === 400) {
+        counts.refused++;
+        throw new Error(taken.error.error.message);
+      }
+      blocks.blocks++;
+      older = new Set(thoughtsIn({ messages }).map(({ signature }) => signature));
+      return check.compact(taken, `## Goal\nRead the files, part ${blocks.blocks}.`) as ProviderBlock;
+    },
+  };
+
   let session = open();
 
   function open(): Session {
     return createSession(
       {
         clock,
-        summarizer: createFakeSummarizer("## Goal\nRead the files.\n## Done\nSome.\n## Next\nGo on."),
+        summarizer: {
+          ...createFakeSummarizer("## Goal\nRead the files.\n## Done\nSome.\n## Next\nGo on."),
+          ...(onDemand && { byProvider: provider }),
+        },
       },
       {
         model:
@@ -85,6 +131,8 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
         limits: { contextTokens: windowTokens, outputTokens: 4_000 },
         ...(tail !== undefined && { compaction: { keepRecentTokens: tail } }),
         onEvent(event: SessionEvent) {
+          if (event.type === "warning") warnings.push(event.code);
+          if (event.type === "summary_usage") blocks.outputTokens += event.usage.outputTokens;
           if (event.type !== "context_changed") return;
           if (event.kind !== "restore") counts.edits++;
           counts.lostSaid += event.thoughtsLost ?? 0;
@@ -106,6 +154,14 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
       { isPreserved: bindsThinking(model), beta: "thinking-binding-controls-2026-08-01" },
     );
 
+  function refusedBlock(body: UnknownObject): RefusedRequest | undefined {
+    if (blockRefusal === undefined || !JSON.stringify(body).includes('"type":"compaction"')) return undefined;
+    return {
+      status: 400,
+      error: { type: "error", error: { type: "invalid_request_error", message: blockRefusal } },
+    };
+  }
+
   /** What the provider would keep if everything were sent. */
   function keepable(): number {
     const all = session.edits().filter((edit) => edit.type !== "hide-part" || edit.what !== "thought");
@@ -122,9 +178,13 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
       idleMs = 0;
       session.sent();
       const body = requestWith(session.edits());
-      const taken = read(body);
+      const taken = refusedBlock(body) ?? read(body);
       if (taken.status === 200) {
         const sent = countThoughts(body);
+        newest = JSON.stringify(body);
+        blocks.keptThoughts = thoughtsIn(body).filter(({ signature }) => older.has(signature)).length;
+        const first = asArray(asObject(asArray(body.messages)[0]).content).map(asObject)[0];
+        blocks.begins = first?.type === "compaction" ? "block" : "message";
         counts.lost += Math.max(0, available - sent);
         counts.sent = sent;
         available = sent;
@@ -210,7 +270,8 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
       }
     },
 
-    report: () => ({ ...counts, made }),
+    newestRequest: () => newest,
+    report: () => ({ ...counts, ...blocks, made, warnings }),
   };
   return conversation;
 }
@@ -221,7 +282,11 @@ function output(id: string, chars: number): string {
 }
 
 function countThoughts(body: UnknownObject): number {
+  return thoughtsIn(body).length;
+}
+
+function thoughtsIn(body: UnknownObject): readonly UnknownObject[] {
   return asArray(body.messages)
-    .flatMap((message) => asArray(asObject(message).content))
-    .filter((block) => isThought(asObject(block))).length;
+    .flatMap((message) => asArray(asObject(message).content).map(asObject))
+    .filter(isThought);
 }

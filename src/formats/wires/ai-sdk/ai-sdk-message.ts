@@ -303,6 +303,10 @@ export function writePart(
       ? { type: "reasoning", ...value, text: part.text }
       : undefined;
   if (part.type === "opaque") return value;
+  if (part.type === "text" && part.native === "anthropic" && part.block !== undefined) {
+    const { type, content: text, signature } = part.block;
+    return { type: "text", text, providerOptions: { anthropic: { type, signature } } };
+  }
   // A compaction block of which only the words are left is a text like any other.
   const isWordsOnly = part.native === undefined && value !== undefined && nativeOf(value) !== undefined;
   return writeText(part, isWordsOnly ? { role: source.role } : source, "text");

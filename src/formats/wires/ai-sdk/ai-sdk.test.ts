@@ -196,6 +196,20 @@ describe("the AI SDK format", () => {
     );
   });
 
+  it("writes a block that Anthropic was asked for as its package gives it", () => {
+    const block = { type: "compaction", content: "so far", signature: "s" } as const;
+    const message: Message = {
+      id: "b",
+      role: "assistant",
+      parts: [{ type: "text", text: "so far", native: "anthropic", block }],
+    };
+    const edit: Edit = { type: "insert-message", message, after: null, ...WHY };
+    const wire = aiSdk.apply([user(text("go"))], [edit], { at: 0 });
+    const providerOptions = { anthropic: { type: "compaction", signature: "s" } };
+    expect(wire).toEqual([assistant({ ...text("so far"), providerOptions }), user(text("go"))]);
+    expect(aiSdk.faults(wire)).toEqual([]);
+  });
+
   it("writes an inserted summary as messages that the AI SDK takes", () => {
     const inserted: Message = {
       id: "s",

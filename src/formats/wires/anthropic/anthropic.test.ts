@@ -4,6 +4,7 @@ import { deepFreeze } from "../../../../test/rig/notation.ts";
 import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
 import { omitForChild } from "../../../fork/context/options.ts";
 import type { Edit } from "../../../transcript/edit.ts";
+import type { Message } from "../../../transcript/message.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
 import { anthropic } from "./anthropic.ts";
 import type { AnthropicMessage, AnthropicRequest, AnthropicWire } from "./read-message.ts";
@@ -299,6 +300,23 @@ describe("the Anthropic format", () => {
       wire.messages[3],
       wire.messages[4],
     ]);
+  });
+
+  it("gives a block that was asked for back as it came, in a message of its own", () => {
+    const wire = [user(text("go")), assistant(text("ok")), user(text("more"))];
+    const block = { type: "compaction", content: "So far.", signature: "s", later: 1 } as const;
+    const message: Message = {
+      id: "b",
+      role: "assistant",
+      parts: [{ type: "text", text: block.content, native: "anthropic", block }],
+    };
+    const edits: readonly Edit[] = [
+      { type: "hide-message", messageId: anthropic.decode(wire)[0]?.id ?? "", ...WHY },
+      { type: "insert-message", message, after: null, ...WHY },
+    ];
+    const expected = [assistant(block), wire[1], wire[2]];
+    expect(anthropic.apply(wire, edits, AT)).toEqual(expected);
+    expect(anthropic.encode([message, ...anthropic.decode(wire).slice(1)])).toEqual({ messages: expected });
   });
 
   it("writes a compaction as a question and the summary", () => {
