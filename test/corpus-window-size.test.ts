@@ -47,7 +47,8 @@ describe.skipIf(!isThere)("the size of a window", () => {
       tokens: size.tokens,
       source: size.source,
     });
-    expect(sessionTokens(transcript)).toBe(size.tokens);
+    // A session that knows its window estimates before it has learned the provider's scale, and keeps that for a while.
+    expect(Math.abs(sessionTokens(transcript) - size.tokens)).toBeLessThanOrEqual(size.high - size.low);
 
     const last = transcript.findLastIndex(reportsContextUsage);
     if (last === -1) return expect(size.source).toBe("heuristic");
