@@ -28,7 +28,7 @@ function history({ text = "ok", id = "call_1", tool = "read" }): History {
       {
         type: "model",
         model: "north",
-        thought: undefined,
+        thoughts: [],
         text,
         calls: [{ id, tool, input: { path: text, deep: [{ text }] } }],
       },

@@ -27,7 +27,7 @@ let server: ModelServer;
 let world: AgentWorld;
 
 beforeAll(async () => {
-  server = await startModelServer();
+  server = await startModelServer({ thinking: "free" });
   world = createAgentWorld(server);
 });
 afterAll(async () => {

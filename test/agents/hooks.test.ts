@@ -103,7 +103,7 @@ let cli: string;
 let server: ModelServer;
 beforeAll(async () => {
   cli = unpackCli();
-  server = await startModelServer();
+  server = await startModelServer({ thinking: "free" });
 });
 afterAll(() => server.stop());
 

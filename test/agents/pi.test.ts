@@ -75,7 +75,7 @@ await describePi(({ server, world, folder, open }) => {
     const sizes = server.requests.slice(-15).map((request) => textsOf(request).length);
     expect(sizes.at(-1)).toBeLessThan(Math.max(...sizes) * 0.7);
     const pruned = outputsOf(server.requests.at(-1));
-    expect(pruned[0]).toMatch(/\[whole result: [0-9a-f]+\/0\]/);
+    expect(pruned[0]).toMatch(/\[whole result: [0-9a-f]+\/1\]/);
     server.script([say("Yes.")]);
     await ask(world, "Sure?", ["-c", "-ne"]);
     expect(outputsOf(server.requests.at(-1))).toEqual(pruned);
@@ -210,7 +210,7 @@ await describePi(({ server, world, folder, open }) => {
         say("So it is."),
       ]);
       const screen = await openAgentTerminal(world, {
-        ...{ agents: [pi], program: ["pi"], isReady: /scripted/, width: 120, height: 50 },
+        ...{ agents: [pi], program: ["pi"], isReady: /claude-opus-5-5/, width: 120, height: 50 },
       });
       try {
         await screen.send("Fork it");

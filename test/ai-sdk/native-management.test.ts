@@ -22,7 +22,7 @@ const twelveFiles: NativeOptions["answer"] = (count) =>
   count < 12 ? { path: `src/file-${count}.ts` } : "All twelve files are read.";
 
 function anthropicModel(provider: NativeProvider) {
-  return createAnthropic({ apiKey: "k", fetch: provider.fetch })("claude-opus-4-6");
+  return createAnthropic({ apiKey: "k", fetch: provider.fetch })("claude-opus-5-5");
 }
 
 function read() {
@@ -93,7 +93,7 @@ const shadowsOf = (session: Run["session"]) =>
 
 describe("a provider that compacts by itself", () => {
   it.each(["generate", "stream"] as const)("is left alone, and ours keeps a shadow: %s", async (way) => {
-    const provider = createNativeAnthropic({ windowTokens: 200_000, answer: twelveFiles });
+    const provider = createNativeAnthropic({ thinking: "none", windowTokens: 200_000, answer: twelveFiles });
     const { text, session, events } = await run(anthropicModel(provider), { way, limits: SMALL });
     expect(text).toContain("All twelve files are read.");
     expect(provider.refusals).toEqual([]);
@@ -132,7 +132,7 @@ describe("a provider that compacts by itself", () => {
   });
 
   it("is told apart from one that only clears: then compaction is ours, and clearing is not", async () => {
-    const provider = createNativeAnthropic({ windowTokens: 64_000, answer: twelveFiles });
+    const provider = createNativeAnthropic({ thinking: "free", windowTokens: 64_000, answer: twelveFiles });
     const clearing = { anthropic: { contextManagement: { edits: [{ type: "clear_tool_uses_20250919" }] } } };
     const limits = { contextTokens: 64_000, outputTokens: 4_000 };
     const summarizer = { summarize: async () => SUMMARY };
@@ -195,7 +195,12 @@ function asModel(base: ReturnType<typeof anthropicModel>) {
 
 describe("the shadow of a provider's compaction", () => {
   async function afterCompaction(options: Partial<NativeOptions> = {}) {
-    const provider = createNativeAnthropic({ windowTokens: 200_000, answer: twelveFiles, ...options });
+    const provider = createNativeAnthropic({
+      thinking: "none",
+      windowTokens: 200_000,
+      answer: twelveFiles,
+      ...options,
+    });
     const { messages, session } = await run(anthropicModel(provider));
     const state: unknown = JSON.parse(JSON.stringify(session.toJSON()));
     return { provider, messages, state };
@@ -260,6 +265,7 @@ describe("the shadow of a provider's compaction", () => {
   it("helps a request that is refused although the provider manages", async () => {
     const { messages, state } = await afterCompaction();
     const refusing = createNativeAnthropic({
+      thinking: "free",
       answer: () => "The fourth was src/file-3.ts.",
       refuses: (count) => count === 0,
     });
@@ -298,7 +304,7 @@ describe("the shadow of a provider's compaction", () => {
 
 describe("Anthropic's compaction as the summarizer", () => {
   it("sums up the messages as they stand, and leaves when and where to us", async () => {
-    const provider = createNativeAnthropic({ windowTokens: 100_000, answer: twelveFiles });
+    const provider = createNativeAnthropic({ thinking: "free", windowTokens: 100_000, answer: twelveFiles });
     const used: number[] = [];
     const { session, text } = await run(anthropicModel(provider), {
       providerOptions: {},

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RECORDED_APIS, type RecordedApi } from "../rig/ai-sdk-requests.ts";
 import { runs } from "../rig/runs.ts";
-import { type PlayOptions, playConversation } from "./harness/play-conversation.ts";
+import { type PlayOptions, playConversation, THINKING } from "./harness/play-conversation.ts";
 import {
   anyConversation,
   type Call,
@@ -11,12 +11,10 @@ import {
   type Turn,
 } from "./harness/random-conversation.ts";
 
-const thinkingOf = (api: RecordedApi) => (api === "anthropic" ? "free" : "bound");
-
 // The 10,000 on each API: `npm run fuzz:ai-sdk`.
 describe.each(RECORDED_APIS)("conversations of many turns with %s", (api) => {
   it("no request has a fault, none is refused for its shape, no two answers stand in a row", () =>
-    holds(anyConversation, { api, over: "function", thinking: thinkingOf(api) }, runs(80, 10)));
+    holds(anyConversation, { api, over: "function", thinking: THINKING[api] }, runs(80, 10)));
 
   it("nor without us in a window without end: what is found above is ours", () =>
     holds(
@@ -33,7 +31,7 @@ describe.each(RECORDED_APIS)(`conversations of ${HTTP_TURNS} turns over HTTP wit
   it(
     "nothing is refused for its shape",
     () =>
-      holds(longConversation(HTTP_TURNS), { api, over: "http", thinking: thinkingOf(api) }, IS_LONG ? 60 : 1),
+      holds(longConversation(HTTP_TURNS), { api, over: "http", thinking: THINKING[api] }, IS_LONG ? 60 : 1),
     IS_LONG ? 1_800_000 : 120_000,
   );
 });
@@ -89,7 +87,7 @@ it("counts what the provider found itself: nothing is sent that does not fit", a
       callIds: "fresh",
       turns,
     },
-    { api: "anthropic", over: "function", thinking: "free" },
+    { api: "anthropic", over: "function", thinking: THINKING.anthropic },
   );
   expect({ tooLong, problems }).toEqual({ tooLong: 0, problems: [] });
   expect(summaries).toBeGreaterThan(0);

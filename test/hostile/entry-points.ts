@@ -272,7 +272,7 @@ async function send({ input, output }: Places): Promise<Pick<Entered, "faults" |
       {
         type: "model",
         model: "north",
-        thought: undefined,
+        thoughts: [],
         text: "I look.",
         calls: [
           { id: "call_1", tool: "read", input: { path: input ?? "a.ts", deep: [{ text: input ?? "" }] } },

@@ -26,7 +26,7 @@ export function chatModel(
     });
   }
   return new ChatOpenAI({
-    model: "gpt-5",
+    model: name === "openai-responses" ? "gpt-6.1-sol" : "gpt-5",
     apiKey: "scripted",
     configuration: { baseURL: server.url },
     useResponsesApi: name === "openai-responses",

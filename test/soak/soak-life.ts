@@ -124,7 +124,7 @@ function turnOf(turn: number, dice: SeededRandom): readonly Step[] {
   }));
   return [
     { type: "user", texts: [`Request ${turn}: ${"please ".repeat(dice.below(60))}`], images: [] },
-    { type: "model", model: "north", thought: undefined, text: `Step ${turn}.`, calls },
+    { type: "model", model: "north", thoughts: [], text: `Step ${turn}.`, calls },
     {
       type: "results",
       results: calls.map(({ id, tool }) => ({

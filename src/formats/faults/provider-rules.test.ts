@@ -120,7 +120,7 @@ const user = (text = "do it"): Step => ({ type: "user", texts: [text], images: [
 const says = (text: string): ModelStep => ({
   type: "model",
   model: "north",
-  thought: undefined,
+  thoughts: [],
   text,
   calls: [],
 });

@@ -1,6 +1,7 @@
 import { findAnthropicFaults } from "../../../src/formats/wires/anthropic/find-faults.ts";
 import { findOpenAIResponsesFaults } from "../../../src/formats/wires/openai-responses/find-faults.ts";
 import type { Fault } from "../../../src/transcript/format.ts";
+import { createThinkingCheck, type Signatures } from "../../rig/bound-thinking/bound-thinking.ts";
 import { countRequest } from "./count-request.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -22,6 +23,8 @@ export interface NativeProvider {
 export interface NativeOptions {
   readonly windowTokens?: number;
   /** What is said next: a call of `read`, or words that end the loop. */
+  /** Unset: bound, as of a new account; free, as of an old one; or no answer has any. Of Anthropic's interface. */
+  readonly thinking?: "bound" | "free" | "none";
   readonly answer: (count: number) => { readonly path: string } | string;
   /** Refuses this request, counted from 0, as too long, whatever its size. */
   readonly refuses?: (count: number) => boolean;
@@ -33,9 +36,13 @@ export interface NativeOptions {
  */
 export function createNativeAnthropic(options: NativeOptions): NativeProvider {
   const state = createState(options);
+  const { thinking = "bound" } = options;
+  const check = createThinkingCheck({ account: thinking === "free" ? "old" : "new", signatures: SIGNATURES });
   return state.provider((body, headers) => {
     const betas = headers.get("anthropic-beta") ?? "";
     state.faults.push(...findAnthropicFaults(body));
+    const seen = check.read(body, { beta: betas });
+    if (seen.status === 400) return state.refuse(seen.error.error.message);
     const content = list(body.messages).flatMap(({ content }) => list(content));
     const sent = content.filter(({ type }) => type === "compaction");
     if (sent.length > 0 && !betas.includes("compact-")) return state.refuse("unknown block: compaction");
@@ -47,7 +54,7 @@ export function createNativeAnthropic(options: NativeOptions): NativeProvider {
     if (state.isTooLong(tokens)) return state.refuse(tooLong(tokens, options.windowTokens));
     if (body.compaction !== undefined) {
       if (!betas.includes("compact-2026-09-04")) return state.refuse("compaction needs its beta");
-      const block = { type: "compaction", content: state.makeBlock(), signature: "signed" };
+      const block = check.compact(seen, state.makeBlock());
       return anthropicAnswer([block], { tokens, stop: "compaction", compacted: tokens });
     }
     const edits = list(asJson(body.context_management).edits);
@@ -57,8 +64,9 @@ export function createNativeAnthropic(options: NativeOptions): NativeProvider {
     const isCompacting = edit !== undefined && tokens >= trigger;
     const block = isCompacting ? [{ type: "compaction", content: state.makeBlock() }] : [];
     const isPaused = isCompacting && edit.pause_after_compaction === true;
-    const said = isPaused ? [] : anthropicContent(state.next());
-    return anthropicAnswer([...block, ...said], {
+    const all = isPaused ? [] : anthropicContent(state.next());
+    const said = all.filter(({ type }) => type !== "thinking" || thinking !== "none");
+    return anthropicAnswer(check.sign<Json>(seen, [...block, ...said]), {
       tokens: isCompacting ? 2_000 : tokens,
       stop: isPaused ? "compaction" : said.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn",
       ...(isCompacting && { compacted: tokens }),
@@ -68,6 +76,9 @@ export function createNativeAnthropic(options: NativeOptions): NativeProvider {
     });
   });
 }
+
+/** Every server of the vendor reads what any of them has signed. */
+const SIGNATURES: Signatures = new Map();
 
 /**
  * OpenAI's Responses API: the compaction item is encrypted and must come back as it was; what stands before it is not
@@ -188,8 +199,10 @@ function behindBlock(messages: readonly Json[]): readonly Json[] {
 let calls = 0;
 
 function anthropicContent(said: { readonly path: string } | string): readonly Json[] {
-  if (typeof said === "string") return [{ type: "text", text: said }];
+  const thought = { type: "thinking", thinking: "" };
+  if (typeof said === "string") return [thought, { type: "text", text: said }];
   return [
+    thought,
     { type: "text", text: `Now ${said.path}.` },
     { type: "tool_use", id: `toolu_${++calls}`, name: "read", input: said },
   ];
@@ -218,7 +231,7 @@ function anthropicAnswer(
     id: "msg",
     type: "message",
     role: "assistant",
-    model: "claude-opus-4-6",
+    model: "claude-opus-5-5",
     content,
     stop_reason: stop,
     stop_sequence: null,
@@ -293,6 +306,11 @@ function blockEvents(block: Json, index: number): readonly Json[] {
     return events(
       { type: "compaction", content: null },
       { type: "compaction_delta", content: block.content },
+    );
+  if (block.type === "thinking")
+    return events(
+      { type: "thinking", thinking: "", signature: "" },
+      { type: "signature_delta", signature: block.signature },
     );
   if (block.type === "text")
     return events({ type: "text", text: "" }, { type: "text_delta", text: block.text });

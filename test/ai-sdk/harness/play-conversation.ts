@@ -34,6 +34,14 @@ export interface PlayOptions {
   readonly thinking?: ThinkingMode;
 }
 
+/** How strict each provider is about thoughts. */
+export const THINKING: Readonly<Record<RecordedApi, ThinkingMode>> = {
+  anthropic: "free",
+  "openai-chat": "bound",
+  "openai-responses": "bound",
+  gemini: "bound",
+};
+
 /** Plays a conversation with the real AI SDK and a provider that enforces its rules; ends early where nothing can be made to fit. */
 export async function playConversation(conversation: Conversation, options: PlayOptions): Promise<Played> {
   const { api, over, middleware = "carryover", thinking = "bound" } = options;

@@ -86,9 +86,9 @@ export async function startScriptedProvider(
     "openai-compatible": () =>
       createOpenAICompatible({ name: "scripted", includeUsage: true, ...settings })("m"),
     anthropic: () => createAnthropic(settings)("claude-opus-5-5"),
-    "openai-responses": () => createOpenAI(settings).responses("gpt-5"),
+    "openai-responses": () => createOpenAI(settings).responses("gpt-6.1-sol"),
     "openai-chat": () => createOpenAI(settings).chat("gpt-5"),
-    gemini: () => createGoogleGenerativeAI(settings)("gemini-2.5-pro"),
+    gemini: () => createGoogleGenerativeAI(settings)("gemini-3-pro-preview"),
   } as const satisfies Record<ProviderName, unknown>;
   return {
     server,

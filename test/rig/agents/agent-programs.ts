@@ -176,13 +176,15 @@ export const pi: AgentProgram = {
     const folder = join(world.home, ".pi", "agent");
     mkdirSync(folder, { recursive: true });
     const images = { input: ["text", "image"] };
-    const models = [{ id: "scripted", contextWindow: world.windowTokens, maxTokens: 4_096, ...images }];
+    const models = [
+      { id: "claude-opus-5-5", contextWindow: world.windowTokens, maxTokens: 4_096, ...images },
+    ];
     const baseUrl = world.server.url.replace(/\/v1$/, "");
     const scripted = { baseUrl, api: "anthropic-messages", apiKey: "scripted", models };
     writeFileSync(join(folder, "models.json"), JSON.stringify({ providers: { scripted } }));
     const offline = { PI_OFFLINE: "1", PI_TELEMETRY: "0", PI_SKIP_VERSION_CHECK: "1" };
     const env = { ...offline, NODE_PATH: dirname(dirname(compiler)) };
-    return { program: [node, bundle, "--model", "scripted/scripted"], env };
+    return { program: [node, bundle, "--model", "scripted/claude-opus-5-5"], env };
   },
 };
 

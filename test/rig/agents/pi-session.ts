@@ -16,7 +16,7 @@ import { unpackCli } from "./packed-cli.ts";
 
 /** Tests in the real pi, in which the package is installed as people do it; the model is scripted, with a window of 60,000 tokens. */
 export async function describePi(tests: (place: PiPlace) => void): Promise<void> {
-  const server = await startModelServer();
+  const server = await startModelServer({ thinking: "free" });
   afterAll(() => server.stop());
   await describeAgent(pi, () => {
     const world = createAgentWorld(server, { windowTokens: 60_000 });

@@ -20,6 +20,8 @@ export interface ThinkingCheck {
 export interface ThinkingCheckOptions {
   /** A new account is checked always, an old one only where the request sets what happens to a thought that does not fit. */
   readonly account?: Account;
+  /** What was signed so far; given where several servers are one vendor's. */
+  readonly signatures?: Signatures;
   /** Whether a model can read the thoughts of another; unset: only its own. */
   readonly canRead?: (reader: string, writer: string) => boolean;
   /** What an address gives now; unset: the same for ever. */
@@ -111,6 +113,9 @@ interface Head {
   readonly tools: string;
 }
 
+/** What each signature says. */
+export type Signatures = Map<unknown, Fact>;
+
 /** What a signature says. */
 type Fact = ThoughtFact | CompactionFact;
 
@@ -143,12 +148,12 @@ interface Place {
 export function createThinkingCheck(options: ThinkingCheckOptions = {}): ThinkingCheck {
   const {
     account = "new",
+    signatures: sealed = new Map() as Signatures,
     canRead = (reader, writer) => reader === writer,
     bytesOf = (url) => url,
   } = options;
   const digest = (value: unknown): string =>
     createHash("sha256").update(canonical(value, bytesOf)).digest("base64url").slice(0, 22);
-  const sealed = new Map<unknown, Fact>();
 
   /** The signature of a fact, as long as any other; the same fact has the same one. */
   function seal(fact: Fact): string {

@@ -128,7 +128,7 @@ export function asHostUnderTest(
 ): HostUnderTest & { close(): Promise<void> } {
   let opened: Promise<{ readonly server: ModelServer; readonly world: AgentWorld }> | undefined;
   const open = async () => {
-    const server = await startModelServer();
+    const server = await startModelServer({ thinking: "free" });
     const world = createAgentWorld(server);
     await host.install(world, cli());
     return { server, world };

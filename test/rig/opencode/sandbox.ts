@@ -198,10 +198,10 @@ export const SHORT_WINDOW: ModelChoice = { providerID: "scripted", modelID: "sho
 /** The long window at a dollar for a thousand tokens, so that budgets are spent in a few requests. */
 export const DEAR_WINDOW: ModelChoice = { providerID: "scripted", modelID: "dear-window" };
 
-/** The long window again, over Anthropic's wire. */
+/** The long window again, over Anthropic's wire, by the name of a model whose thoughts are bound. */
 export const ANTHROPIC_WINDOW: ModelChoice = {
   providerID: "scripted-anthropic",
-  modelID: "claude-long-window",
+  modelID: "claude-opus-5-5",
 };
 
 /** The long window again, over the wire of OpenAI's responses, at the prices of GPT-5. */

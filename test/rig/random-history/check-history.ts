@@ -16,6 +16,7 @@ import { redactTranscript } from "../../../src/stages/redact.ts";
 import { repairPairing } from "../../../src/stages/repair.ts";
 import { supersede } from "../../../src/stages/supersede.ts";
 import { graduatedTiers } from "../../../src/stages/tiers.ts";
+import { asObject } from "../../../src/text/json.ts";
 import { toolResults } from "../../../src/transcript/content.ts";
 import { type Edit, runStages, type Stage } from "../../../src/transcript/edit.ts";
 import type { Fault, Format } from "../../../src/transcript/format.ts";
@@ -25,6 +26,7 @@ import { deepFreeze } from "../notation.ts";
 import { createSeededRandom, type History, type SeededRandom } from "./history.ts";
 import type { ProviderCase } from "./provider-cases.ts";
 import { randomHistory } from "./random-history.ts";
+import { signThoughts } from "./sign-thoughts.ts";
 
 /** A history with up to four stages to run on it. */
 export function randomCheck(): fc.Arbitrary<HistoryCheck> {
@@ -54,10 +56,12 @@ export interface HistoryProblem {
 /** The first law that is broken when some stages edit the wire of a history, or undefined: no new faults, none after repair, same bytes twice, nothing left to repair. */
 export function checkHistory(
   { history, stages, seed }: HistoryCheck,
-  { format, lower, findEditFaults }: ProviderCase,
+  { format, lower, thoughtsOf, findEditFaults }: ProviderCase,
 ): HistoryProblem | undefined {
   const chosen = stages.map((number) => RANDOM_STAGES[number % RANDOM_STAGES.length] as RandomStage);
-  const wire = deepFreeze(lower(history));
+  const lowered = lower(history);
+  const signed = thoughtsOf && signThoughts(asObject(lowered), thoughtsOf);
+  const wire = deepFreeze(signed?.wire ?? lowered);
   const problem = (law: string, faults: readonly Fault[], after: unknown): HistoryProblem => ({
     law,
     stages: chosen.map(({ name }) => name),
@@ -77,6 +81,10 @@ export function checkHistory(
   };
 
   const { edits, edited, repaired } = run();
+  for (const after of [wire, edited, repaired]) {
+    const refused = signed?.findRefusal(after);
+    if (refused !== undefined) return problem(`thoughts are sent as they were made: ${refused}`, [], after);
+  }
   const isWild = chosen.some((stage) => stage.isWild);
   const mayEnd = isWild || chosen.some((stage) => stage.mayEmpty);
   const given = format.faults(wire);

@@ -22,7 +22,8 @@ export interface ModelStep {
   readonly type: "model";
   /** Which model answered: only what it signed itself may be sent to it again. */
   readonly model: string;
-  readonly thought: Thought | undefined;
+  /** The first stands before everything else, each other one before the next text or call. */
+  readonly thoughts: readonly Thought[];
   readonly text: string | undefined;
   readonly calls: readonly HistoryCall[];
 }
@@ -81,7 +82,7 @@ export function userSays(text: string): UserStep {
 
 /** A model's answer without a thought. */
 export function modelSays(text: string | undefined, calls: readonly HistoryCall[] = []): ModelStep {
-  return { type: "model", model: MODELS[0] ?? "", thought: undefined, text, calls };
+  return { type: "model", model: MODELS[0] ?? "", thoughts: [], text, calls };
 }
 
 /** The text that one call gave. */
@@ -108,12 +109,22 @@ export type Block =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "call"; readonly call: HistoryCall };
 
-function blocksOf({ thought, text, calls }: ModelStep): Block[] {
-  return [
-    ...(thought === undefined ? [] : [{ type: "thought" as const, text: thought.text }]),
-    ...(text === undefined ? [] : [{ type: "text" as const, text }]),
-    ...calls.map((call) => ({ type: "call" as const, call })),
-  ];
+function blocksOf({ thoughts, text, calls }: ModelStep): Block[] {
+  const said: readonly Block[] = text === undefined ? [] : [{ type: "text", text }];
+  const called = calls.map((call): Block => ({ type: "call", call }));
+  return interleave(
+    thoughts.map((thought): Block => ({ type: "thought", text: thought.text })),
+    [...said, ...called],
+  );
+}
+
+/** Each thought before what came of it; those of which nothing came stand last. */
+export function interleave<Item>(thoughts: readonly Item[], others: readonly Item[]): Item[] {
+  const length = Math.max(thoughts.length, others.length);
+  return Array.from({ length }, (_, index) => [
+    ...thoughts.slice(index, index + 1),
+    ...others.slice(index, index + 1),
+  ]).flat();
 }
 
 /** Takes the results of a history one by one, for files that keep a result with its call. */
@@ -133,9 +144,9 @@ export function askedModel({ steps }: History): string {
 /** The names of the models that take part. */
 export const MODELS: readonly string[] = ["north", "south"];
 
-/** True when the asked model made this thought, so that its signature may be sent. */
-export function isOwnThought(history: History, thought: Thought | undefined): thought is Thought {
-  return thought !== undefined && isSignedBy(thought.signature, askedModel(history));
+/** The thoughts that the asked model made, so that their signatures may be sent. */
+export function ownThoughts(history: History, { thoughts }: ModelStep): readonly Thought[] {
+  return thoughts.filter(({ signature }) => isSignedBy(signature, askedModel(history)));
 }
 
 /** True when a signature was made by that model. */

@@ -130,10 +130,10 @@ function createSession(sessionID: string, random: SeededRandom) {
         toolPart(call, { callID: `call_${own}_${index}`, result: resultOf(call.id), random }),
       );
       const started = { start: STARTED_MS, end: STARTED_MS };
-      const { thought, text } = step;
+      const { thoughts, text } = step;
       const parts = [
         STEP_START,
-        ...(thought === undefined ? [] : [{ type: "reasoning", text: thought.text, time: started }]),
+        ...thoughts.map((thought) => ({ type: "reasoning", text: thought.text, time: started })),
         ...(text === undefined ? [] : [{ type: "text", text }]),
         ...calls,
         STEP_FINISH,

@@ -111,10 +111,13 @@ export function lowerToOpencode2Request(history: History): readonly Stored[] {
   });
 }
 
-function requestBlocks({ thought, text, calls }: ModelStep): readonly Stored[] {
-  const signed = { providerMetadata: { p: { signature: thought?.signature } } };
+function requestBlocks({ thoughts, text, calls }: ModelStep): readonly Stored[] {
   return [
-    ...(thought === undefined ? [] : [{ type: "reasoning", text: thought.text, ...signed }]),
+    ...thoughts.map(({ text: told, signature }) => ({
+      type: "reasoning",
+      text: told,
+      providerMetadata: { p: { signature } },
+    })),
     ...(text === undefined ? [] : [{ type: "text", text }]),
     ...calls.map(({ id, tool, input }) => ({ type: "tool-call", id, name: tool, input })),
   ];

@@ -3,6 +3,7 @@ import { gemini } from "../../../src/formats/wires/gemini/gemini.ts";
 import { openaiChat } from "../../../src/formats/wires/openai-chat/openai-chat.ts";
 import { openaiResponses } from "../../../src/formats/wires/openai-responses/openai-responses.ts";
 import type { Fault, Format } from "../../../src/transcript/format.ts";
+import type { Account } from "../bound-thinking/bound-thinking.ts";
 import {
   type EditExpectation,
   findAnthropicEditFaults,
@@ -15,8 +16,9 @@ import {
   type History,
   type HistoryCall,
   type HistoryResult,
-  isOwnThought,
+  interleave,
   type ModelStep,
+  ownThoughts,
   type Step,
 } from "./history.ts";
 
@@ -25,6 +27,8 @@ export interface ProviderCase {
   readonly api: string;
   readonly format: Format<unknown>;
   readonly lower: (history: History) => unknown;
+  /** Set where thoughts are signed: an old account's may stand behind an edit. */
+  readonly thoughtsOf?: Account;
   readonly findEditFaults: (before: unknown, after: unknown, expected?: EditExpectation) => readonly Fault[];
 }
 
@@ -34,6 +38,7 @@ export const PROVIDER_CASES: readonly ProviderCase[] = [
     api: "anthropic",
     format: anthropic as Format<unknown>,
     lower: lowerToAnthropic,
+    thoughtsOf: "old",
     findEditFaults: findAnthropicEditFaults,
   },
   {
@@ -93,7 +98,12 @@ function markLast(content: WireObject[]): void {
 /** Thinking is on only where every turn that may become the last can start with thinking of this model. */
 function mayThink(history: History): boolean {
   const turns = history.steps.filter((step): step is ModelStep => step.type === "model");
-  return history.isThinking && turns.every(({ thought }) => isOwnThought(history, thought));
+  return (
+    history.isThinking &&
+    turns.every(
+      (turn) => turn.thoughts.length > 0 && ownThoughts(history, turn).length === turn.thoughts.length,
+    )
+  );
 }
 
 function blocksOf(step: Step, history: History): readonly WireObject[] {
@@ -109,18 +119,17 @@ function blocksOf(step: Step, history: History): readonly WireObject[] {
   }
 }
 
-function modelBlocks({ thought, text, calls }: ModelStep, history: History): readonly WireObject[] {
-  const blocks: WireObject[] = [];
-  if (isOwnThought(history, thought)) {
-    blocks.push(
-      thought.isRedacted
-        ? { type: "redacted_thinking", data: thought.signature }
-        : { type: "thinking", thinking: thought.text, signature: thought.signature },
-    );
-  }
-  if (text !== undefined) blocks.push(textBlock(text));
-  for (const { id, tool, input } of calls) blocks.push({ type: "tool_use", id, name: tool, input });
-  return blocks;
+function modelBlocks(step: ModelStep, history: History): readonly WireObject[] {
+  const thoughts = ownThoughts(history, step).map(({ text, signature, isRedacted }) =>
+    isRedacted
+      ? { type: "redacted_thinking", data: signature }
+      : { type: "thinking", thinking: text, signature },
+  );
+  const calls = step.calls.map(({ id, tool, input }) => ({ type: "tool_use", id, name: tool, input }));
+  return interleave<WireObject>(thoughts, [
+    ...(step.text === undefined ? [] : [textBlock(step.text)]),
+    ...calls,
+  ]);
 }
 
 function textBlock(text: string): WireObject {
@@ -176,7 +185,7 @@ function messagesOf(step: Step, isThinking: boolean): readonly WireObject[] {
         {
           role: "assistant",
           content: step.text ?? null,
-          ...(isThinking && { reasoning_content: step.thought?.text ?? "" }),
+          ...(isThinking && { reasoning_content: step.thoughts.map(({ text }) => text).join("\n") }),
           ...(calls.length > 0 && { tool_calls: calls }),
         },
       ];
@@ -219,21 +228,11 @@ function itemsOf(step: Step, place: StepPlace): readonly WireObject[] {
 }
 
 /** Ids name what the model made; they are sent only together with the reasoning that belongs to them. */
-function modelItems(
-  { thought, text, calls }: ModelStep,
-  { history, index }: StepPlace,
-): readonly WireObject[] {
-  const isOwn = isOwnThought(history, thought);
-  const hasIds = isOwn || !history.isThinking;
+function modelItems(step: ModelStep, { history, index }: StepPlace): readonly WireObject[] {
+  const { text, calls } = step;
+  const own = ownThoughts(history, step);
+  const hasIds = own.length > 0 || !history.isThinking;
   const items: WireObject[] = [];
-  if (isOwn) {
-    items.push({
-      type: "reasoning",
-      id: `rs_${index}`,
-      summary: [{ type: "summary_text", text: thought.text }],
-      encrypted_content: thought.signature,
-    });
-  }
   if (text !== undefined) {
     items.push({
       type: "message",
@@ -251,7 +250,14 @@ function modelItems(
       arguments: JSON.stringify(input),
     });
   }
-  return items;
+  const thoughts = own.map((thought, number) => ({
+    type: "reasoning",
+    id: number === 0 ? `rs_${index}` : `rs_${index}_${number}`,
+    summary: thought.text === "" ? [] : [{ type: "summary_text", text: thought.text }],
+    encrypted_content: thought.signature,
+  }));
+  // An item of reasoning is followed by what came of it.
+  return interleave<WireObject>(thoughts.slice(0, items.length), items);
 }
 
 function responsesImage(base64: string): WireObject {
@@ -300,14 +306,16 @@ function hasIds({ cacheMarks }: History): boolean {
 }
 
 function modelParts(step: ModelStep, history: History): readonly WireObject[] {
-  const { thought, text, calls } = step;
-  const isOwn = isOwnThought(history, thought);
-  const own = isOwn ? { thoughtSignature: thought.signature } : {};
-  const parts: WireObject[] = [];
-  if (isOwn) parts.push({ text: thought.text, thought: true });
+  const { text, calls } = step;
+  const thoughts = ownThoughts(history, step);
+  const [first] = thoughts;
+  const own = first === undefined ? {} : { thoughtSignature: first.signature };
+  const parts: WireObject[] = thoughts.flatMap((each) =>
+    each.text === "" ? [] : [{ text: each.text, thought: true }],
+  );
   if (text !== undefined) parts.push({ text, ...(calls.length === 0 && own) });
   for (const [index, call] of calls.entries()) {
-    const signature = isOwn ? own : history.isThinking ? SKIPPED : {};
+    const signature = first !== undefined ? own : history.isThinking ? SKIPPED : {};
     parts.push({ ...callPart(call, hasIds(history)), ...(index === 0 && signature) });
   }
   return parts;

@@ -169,9 +169,9 @@ function buildHistory({ steps: seeds, manner, texts }: HistorySeed): History {
     const [turnFlaw = 0, resultFlaw = 0] = seed.flaws;
     if (random.chance(5)) model = random.oneOf(MODELS);
     const calls = Array.from({ length: callCount(seed.calls) }, (_, n) => call(random, `${index}_${n}`));
-    const thought = isThinking ? anyThought(random, model, index) : undefined;
+    const thoughts = isThinking ? anyThoughts(random, model, index) : [];
     const text = calls.length === 0 || random.chance(40) ? textFrom(random) : undefined;
-    steps.push({ type: "model", model, thought, text, calls });
+    steps.push({ type: "model", model, thoughts, text, calls });
     if (calls.length === 0 || turnFlaw >= 95) {
       pushResults(held.splice(0));
       return;
@@ -245,9 +245,16 @@ const TOOLS: readonly string[] = ["bash", "read", "edit"];
 const SESSION_TOOLS: readonly string[] = [...TOOLS, "fork", "skill", "grep"];
 const PATHS: readonly string[] = ["src/a.ts", "src/b.ts", "notes.md"];
 
+/** Mostly one; now and then several, or none. */
+function anyThoughts(random: SeededRandom, model: string, index: number): readonly Thought[] {
+  const length = random.chance(80) ? 1 : random.oneOf([0, 2, 2, 3]);
+  return Array.from({ length }, () => anyThought(random, model, index));
+}
+
+/** Models that do not tell their thoughts sign an empty text. */
 function anyThought(random: SeededRandom, model: string, index: number): Thought {
   return {
-    text: `thinking about step ${index}`,
+    text: random.chance(20) ? "" : `thinking about step ${index}`,
     signature: `${model}.${index}.${random.below(1_000_000_000).toString(36)}+/=`,
     isRedacted: random.chance(10),
   };
