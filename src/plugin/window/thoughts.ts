@@ -41,11 +41,13 @@ export function createThoughtKeeper({ context, inherited }: ThoughtKeeperSetup):
     const own = entries.filter((entry) => entry.sessionId === sessionId);
     const stored = own.flatMap((entry) => (entry.type === "thoughts" ? [entry.bindings] : []));
     const bindings = stored.reduce<ThoughtBindings>(restoreBindings, NO_BINDINGS);
+    const heads = own.flatMap((entry) => (entry.type === "thoughts" ? [entry.head] : []));
     const isOurs = stored.length > 0 || (await inherited(sessionId)) === "unchanged" || isUnedited(own);
     return {
       decode: createDecoder(host.format),
       bindings,
       written: bindings.lines,
+      head: heads.findLast((head) => head !== undefined),
       next: isOurs ? "bind" : "leave-out",
     };
   }
@@ -65,16 +67,24 @@ export function createThoughtKeeper({ context, inherited }: ThoughtKeeperSetup):
 
   return {
     name: "thoughts",
-    async beforeRequest({ sessionId, messages, model }) {
+    async beforeRequest({ sessionId, messages, model, head }) {
       const session = await sessionOf(sessionId);
       const isRule = modelFacts(model).afterEdit === "refused" || session.bindings.refused;
       if (!isRule && session.next !== "refused") return undefined;
+      const isOtherHead = head !== undefined && session.head !== undefined && head !== session.head;
+      // Other tools or another system prompt stand before every thought.
+      if (isOtherHead && session.next === "bind") session.next = "leave-out";
+      session.head = head ?? session.head;
       if (session.next === "refused") session.bindings = { ...session.bindings, refused: true };
       const edits = bind(session, session.decode(messages));
       const { lines, ...others } = session.bindings;
       const bound = [...lines].filter(([id, line]) => session.written.get(id) !== line);
       session.written = lines;
-      context.record(sessionId, { type: "thoughts", bindings: { bound, ...others }, leftOut: edits.length });
+      context.record(sessionId, {
+        type: "thoughts",
+        ...{ bindings: { bound, ...others }, leftOut: edits.length },
+        ...(session.head !== undefined && { head: session.head }),
+      });
       return edits.length === 0 ? undefined : host.format.apply(messages, edits, { at: context.now() });
     },
     async onSignal(signal) {
@@ -84,7 +94,7 @@ export function createThoughtKeeper({ context, inherited }: ThoughtKeeperSetup):
       (await sessionOf(signal.sessionId)).next = "refused";
       context.notify.log("warn", `a thought was refused, so none is sent again: ${signal.error.message}`);
       context.notify.toast(
-        "The provider refused a thought of the model. Send again: it is left out now.",
+        "The provider refused a thought of the model. From the next request on it is left out.",
         "warning",
       );
     },
@@ -102,6 +112,8 @@ interface OpenSession {
   bindings: ThoughtBindings;
   /** What the journal has of them. */
   written: ThoughtBindings["lines"];
+  /** Of the newest request. */
+  head: string | undefined;
   /** What becomes of thoughts that are not known yet; after a refusal none is sent again. */
   next: "bind" | "leave-out" | "refused";
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { deepFreeze } from "../../../../test/rig/notation.ts";
 import { asObject } from "../../../text/json.ts";
-import { draftsFor, type PiEntry, readBranch, withSummaries } from "./branch.ts";
+import { draftsFor, type PiEntry, readBranch, withEdits } from "./branch.ts";
 
 const output = (text: string) => [{ type: "text", text }];
 const BRANCH: readonly PiEntry[] = deepFreeze([
@@ -66,16 +66,73 @@ it("leaves an entry out that is gone from the window", () => {
 
 it("begins with what the newest compaction kept, whose summary only a request can change", () => {
   const summary = { type: "compaction", summary: "Looked.", firstKeptEntryId: "3" };
-  const { window } = readBranch(append(BRANCH, [summary]));
+  const view = readBranch(append(BRANCH, [summary]));
+  const { window } = view;
   expect(window.map(({ id, parentId }) => [id, parentId])).toEqual([
     ["3", null],
     ["4", "3"],
   ]);
   const edited = window.map((entry) => (entry.id === "4" ? { ...entry, summary: "Looked. PINNED" } : entry));
   const messages = [{ role: "compactionSummary", summary: "Looked." }, { role: "user" }];
-  expect(withSummaries(messages, { window, edited })).toEqual([
+  expect(withEdits(messages, { ...view, edited })).toEqual([
     { role: "compactionSummary", summary: "Looked. PINNED" },
     { role: "user" },
   ]);
-  expect(withSummaries(messages, { window, edited: window })).toBe(messages);
+  expect(withEdits(messages, { ...view, edited: window })).toBe(messages);
+});
+
+const thinking = { type: "thinking", thinking: "hm", thinkingSignature: "signed" };
+const answer = (...content: readonly object[]) => ({
+  role: "assistant",
+  timestamp: 5,
+  responseId: "msg_1",
+  content,
+});
+const ANSWERED = append(BRANCH, [
+  { type: "message", message: answer(thinking, { type: "text", text: "Seen." }) },
+  { type: "message", message: { ...answer(thinking), responseId: "msg_2" } },
+]);
+
+/** The window without thoughts, as the format writes it: an answer of nothing else is gone. */
+const withoutThoughts = (window: readonly PiEntry[]): readonly object[] =>
+  window.flatMap((entry) => {
+    const { role, content } = asObject(entry.message);
+    if (role !== "assistant") return [entry];
+    const rest = (content as readonly object[]).filter((block) => block !== thinking);
+    return rest.length === 0 ? [] : [{ ...entry, message: { ...asObject(entry.message), content: rest } }];
+  });
+
+it("sends a request as it was edited before that is in the session, and no other way once it is", () => {
+  const view = readBranch(ANSWERED);
+  const edited = withoutThoughts(edit(view.window, "2", "short") as PiEntry[]);
+  const result = { role: "toolResult", toolCallId: undefined, content: output("a long output") };
+  const sent = [
+    { role: "system", content: "prompt" },
+    { role: "user", content: "Look." },
+    result,
+    { role: "custom", content: "of another extension" },
+    answer(thinking, { type: "text", text: "Seen." }),
+    { ...answer(thinking), responseId: "msg_2" },
+  ];
+  const shown = withEdits(sent, { ...view, edited });
+  expect(shown.map(({ content }) => content)).toEqual([
+    "prompt",
+    "Look.",
+    expect.anything(),
+    "of another extension",
+    [{ type: "text", text: "Seen." }],
+    [],
+  ]);
+  const stored = append(ANSWERED, draftsFor(view, edited));
+  const again = readBranch(stored);
+  expect(withEdits(shown, { ...again, edited })).toBe(shown);
+  expect(draftsFor(again, edited)).toEqual([]);
+  // What was taken back is sent at once, also an answer of nothing but thoughts.
+  expect(withEdits(shown, { ...again, edited: again.window }).slice(-2)).toEqual(sent.slice(-2));
+});
+
+it("leaves alone what another extension changed in a message that we did not edit", () => {
+  const view = readBranch(ANSWERED);
+  const sent = [answer({ type: "text", text: "theirs" })];
+  expect(withEdits(sent, { ...view, edited: view.window })).toBe(sent);
 });

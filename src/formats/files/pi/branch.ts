@@ -46,13 +46,11 @@ function saysSomething({ type, message }: PiEntry): boolean {
 
 /** What is to be appended so that pi sends the entries of the window as they were edited; empty where it does already. */
 export function draftsFor({ window, edits }: BranchView, edited: readonly unknown[]): readonly object[] {
-  const wanted = new Map(edited.map(asObject).map((entry) => [entry.id, entry]));
+  const wanted = wantedContents(edited);
   const drafts = window.filter(isEditable).flatMap((entry) => {
     const { id: targetId } = entry;
-    const now = wanted.get(targetId);
-    const replacement = now === undefined ? null : { content: contentOf(now) };
-    const edit = edits.get(targetId) ?? { content: contentOf(entry) };
-    const isSent = deepEqual(replacement, edit === "left-out" ? null : edit);
+    const replacement = wanted(entry);
+    const isSent = deepEqual(replacement, projectedContent(entry, edits));
     return isSent ? [] : [{ type: "context_edit", targetId, replacement }];
   });
   if (drafts.length === 0) return [];
@@ -65,18 +63,60 @@ export function draftsFor({ window, edits }: BranchView, edited: readonly unknow
   return [note, ...drafts];
 }
 
-/** The messages of a request with the summaries as they were edited, which no entry can do; the same list where none was. */
-export function withSummaries(
+/**
+ * The messages of a request as the entries of the window were edited, also where pi does not send them so yet; the same list
+ * where it does.
+ */
+export function withEdits(
   messages: readonly UnknownObject[],
-  { window, edited }: Pick<BranchView, "window"> & { readonly edited: readonly unknown[] },
+  { window, edits, edited }: BranchView & { readonly edited: readonly unknown[] },
 ): readonly UnknownObject[] {
-  const ids = new Map(window.map(({ id, summary }) => [summary, id]));
-  const now = new Map(edited.map(asObject).map(({ id, summary }) => [id, summary]));
-  const shown = messages.map((message) => {
-    const summary = message.role === "compactionSummary" ? now.get(ids.get(message.summary)) : undefined;
-    return typeof summary === "string" && summary !== message.summary ? { ...message, summary } : message;
+  const wanted = wantedContents(edited);
+  const summaries = new Map(edited.map(asObject).map(({ id, summary }) => [id, summary]));
+  const entries = new Map(window.map((entry) => [nameOf(entry), entry]));
+  const sent = messages.flatMap((message) => {
+    const name = nameOf({ type: "message", message });
+    const entry = name === undefined ? undefined : entries.get(name);
+    if (entry === undefined) return [message];
+    if (entry.type === "compaction") {
+      const summary = summaries.get(entry.id);
+      return [typeof summary === "string" && summary !== message.summary ? { ...message, summary } : message];
+    }
+    const replacement = wanted(entry);
+    if (deepEqual(replacement, projectedContent(entry, edits))) return [message];
+    return replacement === null ? [] : [{ ...message, ...replacement }];
   });
-  return shown.some((message, index) => message !== messages[index]) ? shown : messages;
+  return sent.length === messages.length && sent.every((message, at) => message === messages[at])
+    ? messages
+    : sent;
+}
+
+/** What each entry of a window is to say; null for one that is to be left out. */
+function wantedContents(
+  edited: readonly unknown[],
+): (entry: PiEntry) => { readonly content: unknown } | null {
+  const contents = new Map(edited.map(asObject).map((entry) => [entry.id, contentOf(entry)]));
+  return ({ id, message }) => {
+    if (contents.has(id)) return { content: contents.get(id) };
+    // An answer of nothing but thoughts is sent by nobody once it is empty, and can be filled again.
+    return asObject(message).role === "assistant" ? { content: [] } : null;
+  };
+}
+
+/** What pi sends of an entry by itself. */
+function projectedContent(entry: PiEntry, edits: BranchView["edits"]): { readonly content: unknown } | null {
+  const edit = edits.get(entry.id) ?? { content: contentOf(entry) };
+  return edit === "left-out" ? null : edit;
+}
+
+/** What tells an entry and its message in a request apart from others; undefined for those that no feature edits. */
+function nameOf(entry: UnknownObject): string | undefined {
+  if (entry.type === "compaction") return `compactionSummary ${textOrJson(entry.summary)}`;
+  if (entry.type !== "message") return undefined;
+  const { role, timestamp, toolCallId, responseId, summary } = asObject(entry.message);
+  if (role === "compactionSummary") return `${role} ${textOrJson(summary)}`;
+  if (role !== "assistant" && role !== "toolResult") return undefined;
+  return [role, timestamp, toolCallId ?? responseId].map(textOrJson).join(" ");
 }
 
 function contentOf({ type, content, message }: UnknownObject): unknown {
