@@ -126,9 +126,14 @@ export function sendThoughts(bindings: ThoughtBindings, { reading, source }: Bou
 
 /** After the provider has refused a thought: none that was sent is sent again, and from now on its rule holds. */
 export function refuseThoughts(bindings: ThoughtBindings, { before }: ThoughtReading): ThoughtBindings {
+  return { ...forgetThoughts(bindings, before.keys()), refused: true };
+}
+
+/** The thoughts of these messages are never sent again. */
+export function forgetThoughts(bindings: ThoughtBindings, ids: Iterable<MessageId>): ThoughtBindings {
   const lines = new Map(bindings.lines);
-  for (const id of before.keys()) lines.set(id, NEVER);
-  return { ...bindings, lines, refused: true };
+  for (const id of ids) lines.set(id, NEVER);
+  return { ...bindings, lines };
 }
 
 /** The edits that leave stale thoughts out of what is sent; `marked` are the messages with their hidden parts. */

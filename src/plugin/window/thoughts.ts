@@ -2,6 +2,7 @@ import { classifyProviderError } from "../../compaction/provider-errors/classify
 import { modelFacts } from "../../models/model-facts.ts";
 import {
   bindThoughts,
+  forgetThoughts,
   hideStaleThoughts,
   NO_BINDINGS,
   readThoughts,
@@ -9,6 +10,7 @@ import {
   restoreBindings,
   sendThoughts,
   type ThoughtBindings,
+  type ThoughtReading,
 } from "../../session/thoughts.ts";
 import { createLruMap } from "../../text/json.ts";
 import type { Edit } from "../../transcript/edit.ts";
@@ -55,10 +57,11 @@ export function createThoughtKeeper({ context, inherited }: ThoughtKeeperSetup):
   /** Binds new thoughts, and gives the edits that leave out those that no longer hold. */
   function bind(session: OpenSession, transcript: Transcript): readonly Edit[] {
     const known = readThoughts(transcript, session.bindings);
+    const own = leaveOutStrangers(session.bindings, known, transcript);
     const bindings =
       session.next === "bind"
-        ? bindThoughts(session.bindings, { reading: known, source: transcript })
-        : refuseThoughts(session.bindings, known);
+        ? bindThoughts(own, { reading: known, source: transcript })
+        : refuseThoughts(own, known);
     const reading = readThoughts(transcript, bindings);
     session.bindings = sendThoughts(bindings, { reading, source: transcript });
     session.next = "bind";
@@ -116,6 +119,26 @@ interface OpenSession {
   head: string | undefined;
   /** What becomes of thoughts that are not known yet; after a refusal none is sent again. */
   next: "bind" | "leave-out" | "refused";
+}
+
+/**
+ * Thoughts that were made while we were away are bound to the conversation as the agent sends it: where something before them
+ * was edited since our last request, they are not sent.
+ */
+function leaveOutStrangers(
+  bindings: ThoughtBindings,
+  { before }: ThoughtReading,
+  transcript: Transcript,
+): ThoughtBindings {
+  const { sent, lines } = bindings;
+  if (sent === undefined) return bindings;
+  const index = transcript.findIndex(({ id }) => id === sent.afterId);
+  const answerId = index === -1 ? undefined : transcript[index + 1]?.id;
+  const strangers = [...before.keys()].filter((id) => !lines.has(id) && id !== answerId);
+  if (strangers.length === 0) return bindings;
+  const isUnchanged =
+    index !== -1 && readThoughts(transcript.slice(0, index + 1), bindings).end === sent.line;
+  return isUnchanged ? bindings : forgetThoughts(bindings, strangers);
 }
 
 /** True for a session that we were in before, and in which nothing was edited: an earlier version noted no thoughts. */

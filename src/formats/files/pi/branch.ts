@@ -74,9 +74,14 @@ export function withEdits(
   const wanted = wantedContents(edited);
   const summaries = new Map(edited.map(asObject).map(({ id, summary }) => [id, summary]));
   const entries = new Map(window.map((entry) => [nameOf(entry), entry]));
-  const sent = messages.flatMap((message) => {
+  const nameIn = (message: UnknownObject): string | undefined => {
     const name = nameOf({ type: "message", message });
-    const entry = name === undefined ? undefined : entries.get(name);
+    return entries.has(name) ? name : undefined;
+  };
+  const restored = restoredAfter(new Set(messages.map(nameIn)), { window, edits, wanted });
+
+  const shown = (message: UnknownObject): readonly UnknownObject[] => {
+    const entry = entries.get(nameIn(message));
     if (entry === undefined) return [message];
     if (entry.type === "compaction") {
       const summary = summaries.get(entry.id);
@@ -85,10 +90,40 @@ export function withEdits(
     const replacement = wanted(entry);
     if (deepEqual(replacement, projectedContent(entry, edits))) return [message];
     return replacement === null ? [] : [{ ...message, ...replacement }];
-  });
-  return sent.length === messages.length && sent.every((message, at) => message === messages[at])
-    ? messages
-    : sent;
+  };
+  const first = messages.findIndex(({ role }) => role !== "system");
+  const sent = messages.flatMap((message, index) => [
+    ...(index === first ? (restored.get(undefined) ?? []) : []),
+    ...shown(message),
+    ...(restored.get(nameIn(message) ?? NOBODY) ?? []),
+  ]);
+  const isSame = sent.length === messages.length && sent.every((message, at) => message === messages[at]);
+  return isSame ? messages : sent;
+}
+
+const NOBODY = "";
+
+/** Messages of entries that pi leaves out and that are wanted again, by the message of the request that they follow. */
+function restoredAfter(
+  sent: ReadonlySet<string | undefined>,
+  { window, edits, wanted }: BranchView & { readonly wanted: ReturnType<typeof wantedContents> },
+): ReadonlyMap<string | undefined, readonly UnknownObject[]> {
+  const restored = new Map<string | undefined, readonly UnknownObject[]>();
+  let last: string | undefined;
+  for (const entry of window) {
+    const name = nameOf(entry);
+    const replacement = wanted(entry);
+    if (name !== undefined && sent.has(name)) last = name;
+    else if (edits.get(entry.id) === "left-out" && replacement !== null)
+      restored.set(last, [...(restored.get(last) ?? []), { ...messageOf(entry), ...replacement }]);
+  }
+  return restored;
+}
+
+/** The message that pi makes of an entry. */
+function messageOf({ type, message, timestamp, customType, display, details }: PiEntry): UnknownObject {
+  if (type === "message") return asObject(message);
+  return { role: "custom", customType, display, details, timestamp: Date.parse(textOrJson(timestamp)) };
 }
 
 /** What each entry of a window is to say; null for one that is to be left out. */
@@ -109,13 +144,14 @@ function projectedContent(entry: PiEntry, edits: BranchView["edits"]): { readonl
   return edit === "left-out" ? null : edit;
 }
 
-/** What tells an entry and its message in a request apart from others; undefined for those that no feature edits. */
-function nameOf(entry: UnknownObject): string | undefined {
-  if (entry.type === "compaction") return `compactionSummary ${textOrJson(entry.summary)}`;
-  if (entry.type !== "message") return undefined;
-  const { role, timestamp, toolCallId, responseId, summary } = asObject(entry.message);
-  if (role === "compactionSummary") return `${role} ${textOrJson(summary)}`;
-  if (role !== "assistant" && role !== "toolResult") return undefined;
+/** What tells an entry and its message in a request apart from others; pi makes the time of a custom message anew. */
+function nameOf({ type, summary, customType, content, message }: UnknownObject): string | undefined {
+  if (type === "compaction") return `compactionSummary ${textOrJson(summary)}`;
+  if (type === "custom_message") return `custom ${textOrJson(customType)} ${textOrJson(content)}`;
+  if (type !== "message") return undefined;
+  const { role, timestamp, toolCallId, responseId, ...others } = asObject(message);
+  if (role === "compactionSummary") return nameOf({ ...others, type: "compaction" });
+  if (role === "custom") return nameOf({ ...others, type: "custom_message" });
   return [role, timestamp, toolCallId ?? responseId].map(textOrJson).join(" ");
 }
 
