@@ -58,13 +58,17 @@ export interface ThoughtReading {
 
 /**
  * Compares what stands before each thought of a window with what stood there when it was made; `marked` are its messages with
- * their hidden parts. A thought that is not known yet holds.
+ * their hidden parts, and `from` says what stands before the first. A thought that is not known yet holds.
  */
-export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): ThoughtReading {
+export function readThoughts(
+  marked: Transcript,
+  { lines }: ThoughtBindings,
+  from: Line = START,
+): ThoughtReading {
   const stale = new Set<MessageId>();
   const before = new Map<MessageId, Line>();
   const behindAnswer = new Map<MessageId, MessageId>();
-  let line = START;
+  let line = from;
   let isAnyKept = false;
   let lastAnswer: MessageId | undefined;
   for (const message of marked) {
@@ -86,18 +90,23 @@ export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): Th
   return { stale, before, end: line, behindAnswer, lastAnswer };
 }
 
-/** Binds the thoughts that are not known yet: an answer to the last request to what was sent, any other to what stands before it. */
-export function bindThoughts(bindings: ThoughtBindings, window: BoundWindow): ThoughtBindings {
-  const { reading, source } = window;
+/**
+ * Binds the thoughts that are not known yet: those that came since the last request to what was sent then and to what came
+ * since, whatever is edited now; any other to what stands before it.
+ */
+export function bindThoughts(bindings: ThoughtBindings, { reading, source }: BoundWindow): ThoughtBindings {
   const unknown = [...reading.before].filter(([id]) => !bindings.lines.has(id));
   if (unknown.length === 0) return bindings;
   const { sent } = bindings;
   const index = source.findLastIndex(({ id }) => id === sent?.afterId);
-  const answerId = index === -1 ? undefined : source[index + 1]?.id;
+  const since =
+    sent === undefined || index === -1
+      ? undefined
+      : readThoughts(source.slice(index + 1), NO_BINDINGS, sent.line).before;
   const lines = new Map(bindings.lines);
   for (const [id, line] of unknown) {
     const isClosed = isClosedBySender(reading.behindAnswer.get(id), source, id);
-    lines.set(id, sent !== undefined && id === answerId ? sent.line : isClosed ? NEVER : line);
+    lines.set(id, since?.get(id) ?? (isClosed ? NEVER : line));
   }
   return { ...bindings, lines };
 }
@@ -126,14 +135,9 @@ export function sendThoughts(bindings: ThoughtBindings, { reading, source }: Bou
 
 /** After the provider has refused a thought: none that was sent is sent again, and from now on its rule holds. */
 export function refuseThoughts(bindings: ThoughtBindings, { before }: ThoughtReading): ThoughtBindings {
-  return { ...forgetThoughts(bindings, before.keys()), refused: true };
-}
-
-/** The thoughts of these messages are never sent again. */
-export function forgetThoughts(bindings: ThoughtBindings, ids: Iterable<MessageId>): ThoughtBindings {
   const lines = new Map(bindings.lines);
-  for (const id of ids) lines.set(id, NEVER);
-  return { ...bindings, lines };
+  for (const id of before.keys()) lines.set(id, NEVER);
+  return { ...bindings, lines, refused: true };
 }
 
 /** The edits that leave stale thoughts out of what is sent; `marked` are the messages with their hidden parts. */

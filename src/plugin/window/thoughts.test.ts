@@ -17,7 +17,7 @@ function startAgent(test: TestContext, inherited: "unchanged" | "changed" | "not
     beforeRequest: async ({ messages }) =>
       messages.map((message) => shorten(message as SessionMessage, shortened)),
   };
-  const hooks = hooksOf([edits, keeper]);
+  const hooks = hooksOf([keeper.watch, edits, keeper.feature]);
   const messages: SessionMessage[] = [user("u1")];
   async function send(): Promise<readonly SessionMessage[]> {
     const list = structuredClone(messages);
@@ -25,7 +25,7 @@ function startAgent(test: TestContext, inherited: "unchanged" | "changed" | "not
     return list;
   }
   return {
-    keeper,
+    keeper: keeper.feature,
     messages,
     send,
     shorten: (...ids: readonly string[]) => void (shortened = ids),
