@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
-import { bindsThinking, createThinkingCheck, isThought } from "./bound-thinking.ts";
+import { BINDING_BETA, bindsThinking, createThinkingCheck, isThought } from "./bound-thinking.ts";
 
 /**
  * A scripted Claude on loopback that checks what each thought is bound to, as the vendor documents it. Every answer begins
@@ -11,7 +11,22 @@ export async function startClaudeServer(): Promise<ClaudeServer> {
   const check = createThinkingCheck();
   const steps: ClaudeStep[] = [];
   const requests: ClaudeRequest[] = [];
+  /** The thought of each answer by its text, of which there are no two. */
+  const thoughts = new Map<unknown, UnknownObject>();
   let answers = 0;
+
+  /** How many thoughts the model would read if none had been left out. */
+  function countKeepable(body: UnknownObject, isPreserved: boolean): number {
+    const messages = asArray(body.messages).map((message) => {
+      const { role, content } = asObject(message);
+      const blocks = asArray(content).map(asObject);
+      if (role !== "assistant" || blocks.some(isThought)) return message;
+      return { role, content: [...blocks.flatMap(({ text }) => thoughts.get(text) ?? []), ...blocks] };
+    });
+    const thinking = { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } };
+    const read = check.read({ ...body, messages, thinking }, { beta: BINDING_BETA, isPreserved });
+    return read.status === 200 ? countThoughts(read.body) : 0;
+  }
 
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
@@ -24,15 +39,17 @@ export async function startClaudeServer(): Promise<ClaudeServer> {
 
   function reply(body: UnknownObject, beta: string, response: ServerResponse): void {
     const sent = countThoughts(body);
-    const read = check.read(body, { beta, isPreserved: bindsThinking(String(body.model)) });
+    const isPreserved = bindsThinking(String(body.model));
+    const keepable = countKeepable(body, isPreserved);
+    const read = check.read(body, { beta, isPreserved });
     if (read.status !== 200) {
-      requests.push({ body, sent, dropped: 0, refusal: read.error.error.message });
+      requests.push({ body, sent, keepable, dropped: 0, refusal: read.error.error.message });
       response.writeHead(read.status, { "content-type": "application/json" });
       response.end(JSON.stringify(read.error));
       return;
     }
     const { dropped } = read;
-    requests.push({ body, sent, dropped: dropped.length });
+    requests.push({ body, sent, keepable, dropped: dropped.length });
     // A request for a summary has no tools.
     const step = asArray(body.tools).length === 0 ? { text: SUMMARY } : (steps.shift() ?? { text: "Done." });
     const thought = { type: "thinking", thinking: `Considering step ${++answers}.`, signature: "" };
@@ -40,7 +57,9 @@ export async function startClaudeServer(): Promise<ClaudeServer> {
       ...{ type: "tool_use", id: `toolu_${answers}_${index}`, name: step.tool ?? "bash" },
       input: typeof command === "string" ? { command } : command,
     }));
-    const content = check.sign(read, [thought, { type: "text", text: step.text ?? "Looking." }, ...calls]);
+    const text = `${step.text ?? "Looking."} (${answers})`;
+    const content = check.sign(read, [thought, { type: "text", text }, ...calls]);
+    thoughts.set(text, asObject(content[0]));
     const usage = {
       input_tokens: Math.ceil(JSON.stringify(body).length / CHARS_PER_TOKEN),
       output_tokens: 50,
@@ -95,8 +114,10 @@ export interface ClaudeStep {
 
 export interface ClaudeRequest {
   readonly body: UnknownObject;
-  /** Thoughts in it, and how many of them the model did not read. */
+  /** Thoughts in it, and how many the model would read if none had been left out. */
   readonly sent: number;
+  readonly keepable: number;
+  /** Thoughts in it that the model did not read. */
   readonly dropped: number;
   /** What was said where it was refused. */
   readonly refusal?: string;

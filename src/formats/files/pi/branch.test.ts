@@ -7,8 +7,16 @@ const output = (text: string) => [{ type: "text", text }];
 const BRANCH: readonly PiEntry[] = deepFreeze([
   { type: "message", id: "0", message: { role: "system", content: "prompt" } },
   { type: "message", id: "1", message: { role: "user", content: "Look." } },
-  { type: "message", id: "2", message: { role: "toolResult", content: output("a long output") } },
-  { type: "message", id: "3", message: { role: "toolResult", content: output("another one") } },
+  {
+    type: "message",
+    id: "2",
+    message: { role: "toolResult", toolCallId: "c1", content: output("a long output") },
+  },
+  {
+    type: "message",
+    id: "3",
+    message: { role: "toolResult", toolCallId: "c2", content: output("another one") },
+  },
 ]);
 
 /** The branch with entries behind it, as pi appends them. */
@@ -105,7 +113,7 @@ const withoutThoughts = (window: readonly PiEntry[]): readonly object[] =>
 it("sends a request as it was edited before that is in the session, and no other way once it is", () => {
   const view = readBranch(ANSWERED);
   const edited = withoutThoughts(edit(view.window, "2", "short") as PiEntry[]);
-  const result = { role: "toolResult", toolCallId: undefined, content: output("a long output") };
+  const result = { role: "toolResult", toolCallId: "c1", content: output("a long output") };
   const sent = [
     { role: "system", content: "prompt" },
     { role: "user", content: "Look." },
@@ -135,4 +143,39 @@ it("leaves alone what another extension changed in a message that we did not edi
   const view = readBranch(ANSWERED);
   const sent = [answer({ type: "text", text: "theirs" })];
   expect(withEdits(sent, { ...view, edited: view.window })).toBe(sent);
+});
+
+it("puts back at its place what is left out in the session and wanted again", () => {
+  const view = readBranch(ANSWERED);
+  const gone = view.window.filter(({ id }) => id !== "1" && id !== "3");
+  const stored = readBranch(append(ANSWERED, draftsFor(view, gone)));
+  const messages = stored.window.map(({ message }) => asObject(message));
+  const [look, long, another, ...answers] = messages;
+  const system = { role: "system", content: "prompt" };
+  const sent = [system, asObject(long), ...answers];
+  expect(withEdits(sent, { ...stored, edited: gone })).toBe(sent);
+  expect(withEdits(sent, { ...stored, edited: stored.window })).toEqual([
+    system,
+    look,
+    long,
+    another,
+    ...answers,
+  ]);
+});
+
+it("puts it back behind the summary that stands first in a request", () => {
+  const summary = { type: "compaction", summary: "Looked.", firstKeptEntryId: "2" };
+  const after = { type: "message", message: { role: "user", content: "Go on.", timestamp: 9 } };
+  const view = readBranch(append(ANSWERED, [summary, after]));
+  const gone = view.window.filter(({ id }) => id !== "2" && asObject(view.window.at(-1)).id !== id);
+  const stored = readBranch(append(append(ANSWERED, [summary, after]), draftsFor(view, gone)));
+  const messages = new Map(stored.window.map(({ id, message }) => [id, asObject(message)]));
+  const first = { role: "compactionSummary", summary: "Looked." };
+  const rest = ["3", "4", "5"].map((id) => asObject(messages.get(id)));
+  expect(withEdits([first, ...rest], { ...stored, edited: stored.window })).toEqual([
+    first,
+    messages.get("2"),
+    ...rest,
+    after.message,
+  ]);
 });

@@ -110,7 +110,10 @@ function restoredAfter(
 ): ReadonlyMap<string | undefined, readonly UnknownObject[]> {
   const restored = new Map<string | undefined, readonly UnknownObject[]>();
   let last: string | undefined;
-  for (const entry of window) {
+  // A summary stands first, whatever was kept before it was made.
+  const isSummary = ({ type }: PiEntry): boolean => type === "compaction";
+  const inOrder = [...window.filter(isSummary), ...window.filter((entry) => !isSummary(entry))];
+  for (const entry of inOrder) {
     const name = nameOf(entry);
     const replacement = wanted(entry);
     if (name !== undefined && sent.has(name)) last = name;
