@@ -79,9 +79,11 @@ function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): 
   const roster = async (sessionId: string): Promise<string | undefined> =>
     delivery.beforeCompaction?.({ sessionId });
   const compaction = createOwnCompaction({ context, pins, windows, roster });
+  const thoughts = createThoughtKeeper({ context, inherited });
   return [
     ...ofParent(() => [createLoadedNotice(context)]),
     createRequestJournal(context),
+    thoughts.watch,
     windows.feature,
     createBoundToolOutput(context),
     ...ofParent(() => [
@@ -100,7 +102,7 @@ function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): 
       delivery,
     ]),
     // Behind every feature that edits a request.
-    createThoughtKeeper({ context, inherited }),
+    thoughts.feature,
     createStoreWatch(context),
   ];
 }

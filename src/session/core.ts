@@ -1,7 +1,6 @@
 import { createResultCounter } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { detectSilentOverflow } from "../compaction/trigger/overflow.ts";
 import { afterContextChange, COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
-import { modelFacts } from "../models/model-facts.ts";
 import type { AfterEdit } from "../models/model-row.ts";
 import { pendingMarker } from "../stages/boundary.ts";
 import type { CacheArithmetic, LostThoughts } from "../stages/cache-plan.ts";
@@ -143,7 +142,6 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   let batchCount = 0;
   let writtenWindows: readonly LearnedWindow[] = [];
   let writtenLines: ThoughtBindings["lines"] = new Map();
-  let rule: { readonly model: SessionMemory["model"]; readonly afterEdit: AfterEdit } | undefined;
 
   function enter(entry: LedgerEntry): void {
     enterStep(memory.ledger, entry);
@@ -174,11 +172,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   const boundWindow = () => ({ reading: window().thoughts, source: history.source() });
 
   function afterEdit(): AfterEdit {
-    const { model, thoughts } = memory;
-    if (thoughts.refused) return "refused";
-    if (rule?.model !== model || rule === undefined)
-      rule = { model, afterEdit: modelFacts(model ?? {}, { rows: options.models }).afterEdit };
-    return rule.afterEdit;
+    return memory.thoughts.refused ? "refused" : believed.facts().afterEdit;
   }
 
   /** What was bound since it was last written. */
@@ -447,7 +441,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       const { thoughts } = window();
       const isSent = (message: Message): boolean =>
         thoughts.before.has(message.id) && !thoughts.stale.has(message.id);
-      const { input, output } = modelFacts(memory.model ?? {}, { rows: options.models }).prices ?? USUAL_PRICES;
+      const { input, output } = believed.facts().prices ?? USUAL_PRICES;
       return {
         tokensOf: (message: Message) => (isSent(message) ? thoughtTokensOf(message) : 0),
         multiplier: output / input,

@@ -2,7 +2,6 @@ import { compactionEdits } from "../compaction/plan/edits.ts";
 import { planCompaction } from "../compaction/plan/plan-compaction.ts";
 import { isUnanswered } from "../compaction/plan/window.ts";
 import { foldSummary } from "../compaction/summary/fold-summary.ts";
-import { modelFacts } from "../models/model-facts.ts";
 import { omitUndefined } from "../text/json.ts";
 import { applyEdits, type Edit, hideMessage, hidePart } from "../transcript/edit.ts";
 import {
@@ -42,10 +41,10 @@ export function readNativeView(core: SessionCore): NativeView {
 }
 
 /** True where the provider of the model compacts when it is asked, and the host can ask it and send its blocks. */
-export function takesBlocks({ memory, ports }: SessionCore): boolean {
+export function takesBlocks({ memory, ports, believed }: SessionCore): boolean {
   const { model } = memory;
   if (model === undefined || ports.summarizer?.byProvider === undefined) return false;
-  return modelFacts(model).compaction === "on-demand" && !/bedrock/i.test(model.provider);
+  return believed.facts().compaction === "on-demand" && !/bedrock/i.test(model.provider);
 }
 
 /**

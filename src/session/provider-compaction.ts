@@ -13,7 +13,7 @@ import { factsBudget, renderFacts } from "../compaction/summary/facts.ts";
 import { handlesInPlace } from "../compaction/summary/pins.ts";
 import { compactionInstructions, element } from "../compaction/summary/request.ts";
 import { errorText } from "../compaction/summary/text.ts";
-import { cacheProfile } from "../models/cache-profile.ts";
+import { cacheProfileOf } from "../models/cache-profile.ts";
 import { modelFacts } from "../models/model-facts.ts";
 import { applyEdits, type Edit, hideMessage } from "../transcript/edit.ts";
 import { estimateMessageTokens } from "../transcript/estimate-message.ts";
@@ -21,7 +21,6 @@ import {
   createIdDeduplicator,
   isVisibleToModel,
   type Message,
-  reachesModel,
   type Transcript,
   typedText,
 } from "../transcript/message.ts";
@@ -55,11 +54,11 @@ export function planByProvider(
   const provider = ports.summarizer?.byProvider;
   const window = core.window();
   if (provider === undefined || memory.providerFailed || !takesBlocks(core)) return undefined;
+  const { acts = "nothing" } = memory.management;
+  if (acts !== "nothing" || window.native?.made === "by-itself") return undefined;
   // Hooks may say what is asked, and veto it.
-  if (memory.management.acts !== undefined && memory.management.acts !== "nothing") return undefined;
-  if ((ports.hooks ?? []).length > 0 || window.native?.made === "by-itself") return undefined;
-  const areBound = memory.thoughts.refused || modelFacts(memory.model ?? {}).afterEdit !== "kept";
-  if (!areBound || window.thoughtCount === 0) return undefined;
+  if ((ports.hooks ?? []).length > 0) return undefined;
+  if (core.thoughtsAtStake() === undefined || window.thoughtCount === 0) return undefined;
   const { shown } = window;
   const isHeadApart = shown.findLastIndex(isSystem) < shown.findIndex((message) => !isSystem(message));
   const transcript = history.transcript();
@@ -96,29 +95,21 @@ function isPending(part: Message["parts"][number]): boolean {
 }
 
 function pays(core: SessionCore, { plan, tail }: ProviderPlan, idleMs: number): boolean {
-  const { memory, meter, options } = core;
+  const { meter, options, believed } = core;
   const estimate = meter.options();
   const tokensOf = (messages: Transcript): number =>
     messages.reduce((sum, message) => sum + estimateMessageTokens(message, estimate), 0);
-  const { stale } = core.window().thoughts;
-  const thoughtful = tail.filter(
-    ({ id, parts }) =>
-      !stale.has(id) && parts.some((part) => part.type === "reasoning" && reachesModel(part)),
-  );
-  if (thoughtful.length === 0) return false;
-  const lostThoughts = thoughtful.reduce((sum, message) => {
-    const parts = message.parts.filter(({ type }) => type === "reasoning");
-    return sum + Math.max(USUAL_THOUGHT_TOKENS, tokensOf([{ ...message, parts }]));
-  }, 0);
-  const { model = {} } = memory;
-  const { ttlMs } = options.cache ?? cacheProfile(model);
+  const thoughts = core.thoughtsAtStake();
+  const lostThoughts = tail.reduce((sum, message) => sum + (thoughts?.tokensOf(message) ?? 0), 0);
+  if (lostThoughts === 0) return false;
+  const { ttlMs } = options.cache ?? cacheProfileOf(believed.facts());
   const { usage } = meter.newestStep() ?? {};
   const isCached = usage === undefined || usage.cacheReadTokens + usage.cacheWriteTokens > 0;
   const { system, prompt } = plan.request;
   const writer = options.summarizer?.model;
   return paysByProvider({
-    model: modelFacts(model),
-    ...(writer && { writer: modelFacts(writer) }),
+    model: believed.facts(),
+    ...(writer && { writer: modelFacts(writer, { rows: options.models }) }),
     cache: isCached && idleMs <= ttlMs ? "warm" : "cold",
     tokens: {
       read: Math.max(0, meter.estimate().tokens - tokensOf(tail)),
@@ -130,9 +121,6 @@ function pays(core: SessionCore, { plan, tail }: ProviderPlan, idleMs: number): 
     },
   });
 }
-
-/** What the thoughts of one answer are taken for at least: Opus 4.6 to Fable 5 think 430 to 580 tokens in the mean, and mostly show less. */
-const USUAL_THOUGHT_TOKENS = 500;
 
 /** Asks the provider; a failure is told once, and then it is not asked again. */
 export async function compactByProvider(
@@ -183,8 +171,7 @@ export async function compactByProvider(
   const tokensAfter = contextTokens(messages.filter(isVisibleToModel), plan.estimate);
   if (block === undefined || edits === undefined || !hasGained(plan, tokensAfter)) {
     memory.providerFailed = true;
-    const why =
-      result.status === "failed" ? errorText(result.error) : `${result.status}, and no usable block`;
+    const why = result.status === "failed" ? errorText(result.error) : WITHOUT_BLOCK[result.status];
     log.warn(
       "provider-not-compacting",
       `The provider was asked to compact and did not (${why}); summaries are written as without it.`,
@@ -210,6 +197,12 @@ export async function compactByProvider(
   const end: CompactionEnd = { type: "compaction_end", ...about, after, tokensAfter };
   return { trigger, fits: true, outcome, then, failure: undefined, end };
 }
+
+const WITHOUT_BLOCK = {
+  done: "what came back is no block, or does not make enough room",
+  timeout: "it took too long",
+  idle: "it fell silent",
+} as const;
 
 const WHY = { stage: "compaction", reason: "summarized" } as const;
 

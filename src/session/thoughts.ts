@@ -62,17 +62,21 @@ export interface ThoughtReading {
 
 /**
  * Compares what stands before each thought of a window with what stood there when it was made; `marked` are its messages with
- * their hidden parts. A thought that is not known yet holds. Behind a compaction that the provider made when asked there is
- * more than one way to read what stands before: the block itself, for thoughts that were made behind it, and what it stands
- * for, for those of the kept messages.
+ * their hidden parts, and `from` says what stands before the first. A thought that is not known yet holds. Behind a compaction
+ * that the provider made when asked there is more than one way to read what stands before: the block itself, for thoughts that
+ * were made behind it, and what it stands for, for those of the kept messages.
  */
-export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): ThoughtReading {
+export function readThoughts(
+  marked: Transcript,
+  { lines }: ThoughtBindings,
+  from: Line = START,
+): ThoughtReading {
   const stale = new Set<MessageId>();
   const before = new Map<MessageId, Line>();
   const behindAnswer = new Map<MessageId, MessageId>();
-  let end: Line = START;
+  let end: Line = from;
   let others: readonly Line[] = [];
-  let head: Line = START;
+  let head: Line = from;
   let isBeginning = true;
   let isAnyKept = false;
   let lastAnswer: MessageId | undefined;
@@ -88,7 +92,7 @@ export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): Th
       others = standsFor.head === head ? standsFor.lines : [];
       // Of the thoughts before it none is read any more.
       isAnyKept = false;
-      lastAnswer = message.id;
+      lastAnswer = undefined;
       continue;
     }
     if (thoughts > 0) {
@@ -110,18 +114,23 @@ export function readThoughts(marked: Transcript, { lines }: ThoughtBindings): Th
   return { stale, before, end, lines: [end, ...others], head, behindAnswer, lastAnswer };
 }
 
-/** Binds the thoughts that are not known yet: an answer to the last request to what was sent, any other to what stands before it. */
-export function bindThoughts(bindings: ThoughtBindings, window: BoundWindow): ThoughtBindings {
-  const { reading, source } = window;
+/**
+ * Binds the thoughts that are not known yet: those that came since the last request to what was sent then and to what came
+ * since, whatever is edited now; any other to what stands before it.
+ */
+export function bindThoughts(bindings: ThoughtBindings, { reading, source }: BoundWindow): ThoughtBindings {
   const unknown = [...reading.before].filter(([id]) => !bindings.lines.has(id));
   if (unknown.length === 0) return bindings;
   const { sent } = bindings;
   const index = source.findLastIndex(({ id }) => id === sent?.afterId);
-  const answerId = index === -1 ? undefined : source[index + 1]?.id;
+  const since =
+    sent === undefined || index === -1
+      ? undefined
+      : readThoughts(source.slice(index + 1), NO_BINDINGS, sent.line).before;
   const lines = new Map(bindings.lines);
   for (const [id, line] of unknown) {
     const isClosed = isClosedBySender(reading.behindAnswer.get(id), source, id);
-    lines.set(id, sent !== undefined && id === answerId ? sent.line : isClosed ? NEVER : line);
+    lines.set(id, since?.get(id) ?? (isClosed ? NEVER : line));
   }
   return { ...bindings, lines };
 }

@@ -9,7 +9,7 @@ import { runStages } from "../../src/transcript/edit.ts";
 import type { Transcript } from "../../src/transcript/message.ts";
 import { createFakeClock } from "../rig/fakes.ts";
 import { RANDOM_STAGES, randomCheck } from "../rig/random-history/check-history.ts";
-import { type History, isOwnThought, type Step } from "../rig/random-history/history.ts";
+import { type History, ownThoughts, type Step } from "../rig/random-history/history.ts";
 import { runs } from "../rig/runs.ts";
 import { GEMINI_LOOPS, loopThatHolds, runGeminiLoop } from "./harness/gemini-loop.ts";
 
@@ -132,8 +132,8 @@ function lowerStep(step: Step, history: History): AiSdkWire {
       return [{ role: "tool", content }];
     }
     case "model": {
-      const { thought, text, calls } = step;
-      const thoughtSignature = isOwnThought(history, thought) ? thought.signature : undefined;
+      const { text, calls } = step;
+      const thoughtSignature = ownThoughts(history, step)[0]?.signature;
       const signature = thoughtSignature && { providerOptions: { google: { thoughtSignature } } };
       const content = [
         ...(text === undefined ? [] : [{ type: "text", text }]),

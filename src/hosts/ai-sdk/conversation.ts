@@ -44,6 +44,8 @@ interface PrepareWireOptions {
   readonly toolsChars?: number;
   /** What the provider does about the window by itself. */
   readonly management?: ProviderManagement;
+  /** Upkeep: what is given back is sent to nobody. @default request */
+  readonly purpose?: "request" | "upkeep";
 }
 
 interface PreparedWire {
@@ -96,7 +98,7 @@ export function createConversation(session: Session, options: ConversationOption
   }
 
   async function prepare(wire: AiSdkWire, options: PrepareWireOptions): Promise<PreparedWire> {
-    const { signal, toolsChars, management } = options;
+    const { signal, toolsChars, management, purpose = "request" } = options;
     if (management !== undefined) session.setManagement(management);
     await take(wire);
     if (toolsChars !== undefined) session.setOverhead({ toolsChars });
@@ -109,7 +111,7 @@ export function createConversation(session: Session, options: ConversationOption
     });
     requestedAt = clock.now();
     await onPrepared();
-    session.sent();
+    if (purpose === "request") session.sent();
     return { wire: currentWire(), action };
   }
 

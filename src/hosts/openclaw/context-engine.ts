@@ -72,7 +72,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     const record = await records.get(key);
     const known = open.get(key);
     if (known !== undefined && known.version === versionOf(record)) return withModel(known, llm);
-    const standing = { key, version: versionOf(record), saved: "", messages: [] };
+    const standing = { key, version: versionOf(record), saved: NOTHING_SAVED, messages: [] };
     const opened = openOne(standing, keptIn(record).state, llm);
     for (const oldest of open.keys()) if (open.size > MAX_OPEN) open.delete(oldest);
     return opened;
@@ -121,14 +121,17 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     throw new Error("Carryover cannot keep a session: others write it all the time.");
   }
 
-  /** Keeps the state where edits have changed it. */
-  async function save(opened: OpenConversation): Promise<void> {
-    const { batches } = opened.session.status();
-    const current = batches.map(({ id }) => id).join();
-    if (current === opened.saved) return;
+  /** Keeps the state where edits have changed it, and again once a request was sent with them. */
+  async function save(opened: OpenConversation, moment: "sent" | "edited"): Promise<void> {
+    const edits = opened.session
+      .status()
+      .batches.map(({ id }) => id)
+      .join();
+    const isSame = opened.saved.edits === edits;
+    if (isSame && (edits === "" || moment === "edited" || opened.saved.isSent)) return;
     const state = opened.session.toJSON();
     await update(opened.key, (kept) => ({ ...kept, state }));
-    opened.saved = current;
+    opened.saved = { edits, isSent: moment === "sent" };
   }
 
   async function assemble(params: TurnParams): Promise<readonly [readonly AgentMessage[], number]> {
@@ -140,7 +143,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
       opened.session.useModel(modelIn(params), opened.limits);
     }
     const { wire } = await opened.conversation.prepare(toWire(params.messages), {});
-    await save(opened);
+    await save(opened, "sent");
     return [fromWire(wire, clock.now()), opened.session.status().tokens];
   }
 
@@ -181,7 +184,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
       const tokensBefore = opened.session.status().tokens;
       const signal = params.abortSignal as AbortSignal | undefined;
       const { entry, tokens } = await opened.conversation.compact(toWire(opened.messages), signal);
-      await save(opened);
+      await save(opened, "edited");
       if (entry?.outcome !== "applied")
         return { ok: true, compacted: false, reason: entry?.note ?? "there is nothing to gain" };
       const inserted = opened.session.transcript().findLast(isSummary);
@@ -208,9 +211,9 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
         const known = open.get(keyOf(params));
         if (known === undefined || known.messages.length === 0) return;
         const opened = withModel(known, llmIn(params));
-        await opened.conversation.prepare(toWire(opened.messages), {});
+        await opened.conversation.prepare(toWire(opened.messages), { purpose: "upkeep" });
         await opened.session.settled();
-        await save(opened);
+        await save(opened, "edited");
       });
       // The transcript is OpenClaw's: what leaves the window is only left out of requests.
       return { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
@@ -259,11 +262,13 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
 interface Standing {
   readonly key: string;
   version: number | "missing";
-  /** The edits that were last kept. */
-  saved: string;
+  /** The edits that were last kept, and whether a request with them was sent by then. */
+  saved: { readonly edits: string; readonly isSent: boolean };
   messages: readonly AgentMessage[];
   limits?: ModelLimits;
 }
+
+const NOTHING_SAVED: Standing["saved"] = { edits: "", isSent: false };
 
 interface OpenConversation extends Standing {
   readonly session: Session;

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
-import { type BranchView, draftsFor, readBranch, withSummaries } from "../../formats/files/pi/branch.ts";
+import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
+import { type BranchView, draftsFor, readBranch, withEdits } from "../../formats/files/pi/branch.ts";
 import { OWN_TYPE, readPiUsage } from "../../formats/files/pi/read-lines.ts";
+import { requestHead } from "../../formats/files/pi/request-head.ts";
 import type { AgentPlugin, FinishedTool, RunningTool, WholeOutput } from "../../plugin/host/agent-host.ts";
 import type { RequestEntry } from "../../plugin/host/host-parts.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
@@ -37,8 +39,9 @@ import {
 } from "./pi-host.ts";
 
 /**
- * The plugin as an extension of pi. What is pruned is appended to the session as `context_edit` entries when a turn ends, so
- * that it is sent the same way without us; a summary of ours is the session's own compaction. Whatever fails has no effect.
+ * The plugin as an extension of pi. What is edited in a request is appended to the session as `context_edit` entries when its
+ * turn ends, so that it is sent the same way without us; a summary of ours is the session's own compaction. Whatever fails has
+ * no effect.
  */
 export async function extendPi(api: PiApi): Promise<void> {
   const { env } = process;
@@ -115,21 +118,26 @@ interface Parts {
 
 function addHandlers(on: PiApi["on"], { api, host, plugin, onFailure }: Parts): void {
   const idOf = (ctx: PiContext): string => ctx.sessionManager.getSessionId();
+  /** After a refusal the model is asked once more in the same run. */
+  let isAskedAgain = false;
 
-  /** The window as the plugin wants it sent. */
-  async function edited(ctx: PiContext): Promise<BranchView & { readonly messages: readonly object[] }> {
+  /** The window as the plugin wants it sent; with the messages that pi is about to send, where it is. */
+  async function editWindow(ctx: PiContext, outgoing?: readonly UnknownObject[]): Promise<EditedBranch> {
     const view = readBranch(ctx.sessionManager.getBranch());
-    const messages: object[] = [...view.window];
+    const edited: object[] = [...view.window];
     const { model } = ctx;
-    if (model === undefined) return { ...view, messages };
+    if (model === undefined) return { ...view, edited };
     const sessionId = idOf(ctx);
     const facts = modelFacts(model, api.getSettings());
     await plugin.onSignal({ type: "request", sessionId, model: facts });
     const answer = view.window.findLast(({ message }) => asObject(message).role === "assistant");
     const lastAnswerAtMs = asNumber(asObject(answer?.message).timestamp) ?? Date.now();
     const { provider, id } = facts;
-    await plugin.beforeRequest({ sessionId, messages, model: { provider, id }, lastAnswerAtMs });
-    return { ...view, messages };
+    await plugin.beforeRequest({
+      ...{ sessionId, messages: edited, model: { provider, id }, lastAnswerAtMs },
+      ...(outgoing && { head: requestHead(outgoing, model.compat) }),
+    });
+    return { ...view, edited };
   }
 
   on("session_start", async () => {
@@ -158,22 +166,36 @@ function addHandlers(on: PiApi["on"], { api, host, plugin, onFailure }: Parts): 
     if (texts.length === 0) return undefined;
     return { message: { customType: OWN_TYPE, content: texts.join("\n\n"), display: true } };
   });
-  on("context", async ({ messages }, ctx) => {
-    const { window, messages: lines } = await edited(ctx);
-    const shown = withSummaries(messages, { window, edited: lines });
+  on("context_with_system", async ({ messages }, ctx) => {
+    const shown = withEdits(messages, await editWindow(ctx, messages));
     return shown === messages ? undefined : { messages: shown };
   });
   on("message_end", async ({ message }, ctx) => {
+    if (message.role === "assistant" && message.stopReason !== "error") isAskedAgain = false;
     const usage = readPiUsage(message.usage);
     if (message.role !== "assistant" || usage === undefined) return undefined;
+    const { stopReason, errorMessage } = message;
+    if (stopReason === "error") {
+      const error = { kind: "other", message: textOrJson(errorMessage) };
+      await plugin.onSignal({ type: "failed", sessionId: idOf(ctx), error });
+    }
     const isFinished = message.stopReason !== "toolUse";
     const request = requestEntry(message, usage);
     return plugin.onSignal({ type: "answer", sessionId: idOf(ctx), isFinished, request });
   });
-  on("turn_end", async (_, ctx) => {
-    const { messages, ...view } = await edited(ctx);
-    const entries = draftsFor(view, messages);
-    return entries.length > 0 ? { entries } : undefined;
+  on("turn_end", async ({ entries: proposed }, ctx) => {
+    const { edited, ...view } = await editWindow(ctx);
+    const drafts = draftsFor(view, edited);
+    return drafts.length > 0 ? { entries: [...proposed, ...drafts] } : undefined;
+  });
+  on("agent_before_settle", async ({ entries: proposed }, ctx) => {
+    const answer = ctx.sessionManager.getBranch().findLast(({ type }) => type === "message");
+    const { stopReason, errorMessage } = asObject(answer?.message);
+    if (stopReason !== "error" || isAskedAgain) return undefined;
+    if (classifyProviderError(textOrJson(errorMessage)).recovery !== "leave-out-thoughts") return undefined;
+    isAskedAgain = true;
+    const withoutAnswer = { type: "context_edit", targetId: answer?.id, replacement: null };
+    return { entries: [...proposed, withoutAnswer], continue: true };
   });
   on("tool_call", async ({ toolName: tool, toolCallId: callId, input }, ctx) => {
     const call = { sessionId: idOf(ctx), callId, tool, input };
@@ -240,6 +262,11 @@ function createSummarizer(
 }
 
 type AskedSummary = PiEvents["session_before_compact"] & { readonly onUsage: (usage: unknown) => void };
+
+/** A branch, and its window as the plugin wants it sent. */
+interface EditedBranch extends BranchView {
+  readonly edited: readonly object[];
+}
 
 function requestEntry(answer: UnknownObject, { totalTokens: _, ...used }: Usage): RequestEntry {
   const error = asString(answer.errorMessage);

@@ -297,6 +297,8 @@ interface PiModel {
   readonly provider: string;
   readonly contextWindow: number;
   readonly maxTokens: number;
+  /** What the model takes that others do not. */
+  readonly compat?: unknown;
   /** For a million tokens. */
   readonly cost?: { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
 }
@@ -307,9 +309,13 @@ export interface PiEvents {
   agent_start: unknown;
   agent_settled: { readonly aborted: boolean };
   before_agent_start: { readonly messageType: string; readonly message?: { readonly customType: string } };
-  context: { readonly messages: readonly UnknownObject[] };
+  /** What is sent, system messages included, which stay where they are. */
+  context_with_system: { readonly messages: readonly UnknownObject[] };
+  /** The last moment at which entries are taken, and one more request can be asked for. */
+  agent_before_settle: { readonly entries: readonly object[] };
   message_end: { readonly message: UnknownObject };
-  turn_end: unknown;
+  /** With the entries that others want appended. */
+  turn_end: { readonly entries: readonly object[] };
   tool_call: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
   tool_result: {
     readonly toolName: string;

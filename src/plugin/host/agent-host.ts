@@ -238,6 +238,11 @@ export interface OutgoingRequest {
    * looks into it; it is stored with a view, and set for a child that is to send the same.
    */
   frame?: unknown;
+  /**
+   * Names the system prompt and the tools that the model is sent: another name where they are not those of the request before.
+   * Unset where the agent does not show them.
+   */
+  readonly head?: string;
 }
 
 /** The messages to send, and the frame to send them in. */

@@ -74,6 +74,8 @@ interface ThoughtsEntry {
   readonly type: "thoughts";
   readonly bindings: StoredBindings;
   readonly leftOut: number;
+  /** Names the system prompt and the tools of the request, where the agent shows them. */
+  readonly head?: string;
 }
 
 /** A compaction that gave the agent a summary of ours. */
@@ -177,9 +179,14 @@ const READERS: Readonly<Record<string, (value: UnknownObject) => KnownEntry | un
     tokensBefore: figure(value.tokensBefore),
     tokensAfter: figure(value.tokensAfter),
   }),
-  thoughts: ({ bindings, leftOut }) =>
+  thoughts: ({ bindings, leftOut, head }) =>
     isObject(bindings) && Array.isArray(bindings.bound)
-      ? { type: "thoughts", bindings: bindings as unknown as StoredBindings, leftOut: figure(leftOut) }
+      ? {
+          type: "thoughts",
+          bindings: bindings as unknown as StoredBindings,
+          leftOut: figure(leftOut),
+          ...(typeof head === "string" && { head }),
+        }
       : undefined,
   pins: ({ marked }) => ({ type: "pins", marked: readPins(marked) }),
   "compaction-undone": ({ handle }) => ({ type: "compaction-undone", handle: text(handle) }),

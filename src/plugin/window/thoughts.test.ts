@@ -17,7 +17,7 @@ function startAgent(test: TestContext, inherited: "unchanged" | "changed" | "not
     beforeRequest: async ({ messages }) =>
       messages.map((message) => shorten(message as SessionMessage, shortened)),
   };
-  const hooks = hooksOf([edits, keeper]);
+  const hooks = hooksOf([keeper.watch, edits, keeper.feature]);
   const messages: SessionMessage[] = [user("u1")];
   async function send(): Promise<readonly SessionMessage[]> {
     const list = structuredClone(messages);
@@ -25,10 +25,12 @@ function startAgent(test: TestContext, inherited: "unchanged" | "changed" | "not
     return list;
   }
   return {
-    keeper,
+    keeper: keeper.feature,
     messages,
     send,
-    shorten: (...ids: readonly string[]) => void (shortened = ids),
+    shorten(...ids: readonly string[]) {
+      shortened = ids;
+    },
     /** One request and its answer; gives the thoughts that were sent, and those of them that are refused. */
     async step(id: string) {
       const list = await send();
@@ -146,6 +148,52 @@ describe("thoughts in an agent", () => {
     expect((await agent.step("a3")).sent).toEqual([]);
     expect((await agent.step("a4")).sent).toEqual(["a3"]);
     expect(test.logged.join()).toContain("none is sent again");
+  });
+
+  it.each([
+    [[], ["a1", "a2", "b1", "b2"]],
+    [["a2"], ["a1", "a2"]],
+    [["b1"], ["a1", "a2", "b1"]],
+  ])(
+    "made while we were away are bound to what the agent sent by itself: with %j edited now %j",
+    async (edited, sent) => {
+      const first = createTestContext();
+      const agent = startAgent(first);
+      for (const id of ["a1", "a2"]) await agent.step(id);
+      for (const id of ["b1", "b2"]) agent.messages.push(answer(id, prefixOf(agent.messages)));
+      await expect.poll(async () => (await first.entries(SESSION)).length).toBe(2);
+      const again = startAgent(createTestContext({ store: first.folder }));
+      again.messages.push(...agent.messages.slice(1));
+      again.shorten(...edited);
+      expect(await again.step("a3")).toEqual({ sent, refused: [] });
+      expect(await again.step("a4")).toEqual({ sent: [...sent, "a3"], refused: [] });
+    },
+  );
+
+  it("leave where the agent names another head: other tools or another prompt, also after a restart", async () => {
+    const first = createTestContext();
+    const messages = [user("u1")];
+    const model = { provider: MODEL.providerID, id: MODEL.modelID };
+    const send = async (test: TestContext, head: string): Promise<readonly unknown[]> => {
+      const keeper = createThoughtKeeper({ context: test.context, inherited: async () => "nothing" });
+      const request = { sessionId: SESSION, messages: structuredClone(messages), model, head };
+      await keeper.watch.beforeRequest?.(request);
+      const sent = (await keeper.feature.beforeRequest?.(request)) ?? request.messages;
+      messages.push(answer(`a${messages.length}`, ""));
+      return (sent as readonly SessionMessage[])
+        .filter(({ parts }) => parts.some(({ type }) => type === "reasoning"))
+        .map(({ info }) => info.id);
+    };
+    const again = async (head: string) => {
+      const count = (await first.entries(SESSION)).length;
+      const sent = await send(createTestContext({ store: first.folder }), head);
+      await expect.poll(async () => (await first.entries(SESSION)).length).toBe(count + 1);
+      return sent;
+    };
+    expect(await again("one")).toEqual([]);
+    expect(await again("one")).toEqual(["a1"]);
+    expect(await again("other")).toEqual([]);
+    expect(await again("other")).toEqual(["a3"]);
   });
 
   it("of a model that does not bind them are nobody's business", async () => {

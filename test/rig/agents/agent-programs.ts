@@ -53,6 +53,8 @@ export interface AgentWorld {
   readonly server: ModelServer;
   /** The window of the model, where the agent is told it. */
   readonly windowTokens: number;
+  /** Another model than the scripted one, as pi's `models.json` names it. */
+  readonly piModel?: { readonly name: string; readonly providers: object };
   remove(): void;
 }
 
@@ -181,10 +183,14 @@ export const pi: AgentProgram = {
     ];
     const baseUrl = world.server.url.replace(/\/v1$/, "");
     const scripted = { baseUrl, api: "anthropic-messages", apiKey: "scripted", models };
-    writeFileSync(join(folder, "models.json"), JSON.stringify({ providers: { scripted } }));
+    const { name, providers } = world.piModel ?? {
+      name: "scripted/claude-opus-5-5",
+      providers: { scripted },
+    };
+    writeFileSync(join(folder, "models.json"), JSON.stringify({ providers }));
     const offline = { PI_OFFLINE: "1", PI_TELEMETRY: "0", PI_SKIP_VERSION_CHECK: "1" };
     const env = { ...offline, NODE_PATH: dirname(dirname(compiler)) };
-    return { program: [node, bundle, "--model", "scripted/claude-opus-5-5"], env };
+    return { program: [node, bundle, "--model", name], env };
   },
 };
 

@@ -134,7 +134,8 @@ export interface PiRpc {
   kill(): Promise<void>;
 }
 
-async function openRpc(world: AgentWorld, args: readonly string[]): Promise<PiRpc> {
+/** Opens pi as a program drives it. */
+export async function openRpc(world: AgentWorld, args: readonly string[]): Promise<PiRpc> {
   const { program, env } = await pi.command(world);
   const [node, ...first] = program;
   const child: ChildProcess = spawn(node, [...first, "--mode", "rpc", ...args], {

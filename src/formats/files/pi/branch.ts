@@ -46,13 +46,11 @@ function saysSomething({ type, message }: PiEntry): boolean {
 
 /** What is to be appended so that pi sends the entries of the window as they were edited; empty where it does already. */
 export function draftsFor({ window, edits }: BranchView, edited: readonly unknown[]): readonly object[] {
-  const wanted = new Map(edited.map(asObject).map((entry) => [entry.id, entry]));
+  const wanted = wantedContents(edited);
   const drafts = window.filter(isEditable).flatMap((entry) => {
     const { id: targetId } = entry;
-    const now = wanted.get(targetId);
-    const replacement = now === undefined ? null : { content: contentOf(now) };
-    const edit = edits.get(targetId) ?? { content: contentOf(entry) };
-    const isSent = deepEqual(replacement, edit === "left-out" ? null : edit);
+    const replacement = wanted(entry);
+    const isSent = deepEqual(replacement, projectedContent(entry, edits));
     return isSent ? [] : [{ type: "context_edit", targetId, replacement }];
   });
   if (drafts.length === 0) return [];
@@ -65,18 +63,99 @@ export function draftsFor({ window, edits }: BranchView, edited: readonly unknow
   return [note, ...drafts];
 }
 
-/** The messages of a request with the summaries as they were edited, which no entry can do; the same list where none was. */
-export function withSummaries(
+/**
+ * The messages of a request as the entries of the window were edited, also where pi does not send them so yet; the same list
+ * where it does.
+ */
+export function withEdits(
   messages: readonly UnknownObject[],
-  { window, edited }: Pick<BranchView, "window"> & { readonly edited: readonly unknown[] },
+  { window, edits, edited }: BranchView & { readonly edited: readonly unknown[] },
 ): readonly UnknownObject[] {
-  const ids = new Map(window.map(({ id, summary }) => [summary, id]));
-  const now = new Map(edited.map(asObject).map(({ id, summary }) => [id, summary]));
-  const shown = messages.map((message) => {
-    const summary = message.role === "compactionSummary" ? now.get(ids.get(message.summary)) : undefined;
-    return typeof summary === "string" && summary !== message.summary ? { ...message, summary } : message;
-  });
-  return shown.some((message, index) => message !== messages[index]) ? shown : messages;
+  const wanted = wantedContents(edited);
+  const summaries = new Map(edited.map(asObject).map(({ id, summary }) => [id, summary]));
+  const entries = new Map(window.map((entry) => [nameOf(entry), entry]));
+  const nameIn = (message: UnknownObject): string | undefined => {
+    const name = nameOf({ type: "message", message });
+    return entries.has(name) ? name : undefined;
+  };
+  const restored = restoredAfter(new Set(messages.map(nameIn)), { window, edits, wanted });
+
+  const shown = (message: UnknownObject): readonly UnknownObject[] => {
+    const entry = entries.get(nameIn(message));
+    if (entry === undefined) return [message];
+    if (entry.type === "compaction") {
+      const summary = summaries.get(entry.id);
+      return [typeof summary === "string" && summary !== message.summary ? { ...message, summary } : message];
+    }
+    const replacement = wanted(entry);
+    if (deepEqual(replacement, projectedContent(entry, edits))) return [message];
+    return replacement === null ? [] : [{ ...message, ...replacement }];
+  };
+  const first = messages.findIndex(({ role }) => role !== "system");
+  const sent = messages.flatMap((message, index) => [
+    ...(index === first ? (restored.get(undefined) ?? []) : []),
+    ...shown(message),
+    ...(restored.get(nameIn(message) ?? NOBODY) ?? []),
+  ]);
+  const isSame = sent.length === messages.length && sent.every((message, at) => message === messages[at]);
+  return isSame ? messages : sent;
+}
+
+const NOBODY = "";
+
+/** Messages of entries that pi leaves out and that are wanted again, by the message of the request that they follow. */
+function restoredAfter(
+  sent: ReadonlySet<string | undefined>,
+  { window, edits, wanted }: BranchView & { readonly wanted: ReturnType<typeof wantedContents> },
+): ReadonlyMap<string | undefined, readonly UnknownObject[]> {
+  const restored = new Map<string | undefined, readonly UnknownObject[]>();
+  let last: string | undefined;
+  // A summary stands first, whatever was kept before it was made.
+  const isSummary = ({ type }: PiEntry): boolean => type === "compaction";
+  const inOrder = [...window.filter(isSummary), ...window.filter((entry) => !isSummary(entry))];
+  for (const entry of inOrder) {
+    const name = nameOf(entry);
+    const replacement = wanted(entry);
+    if (name !== undefined && sent.has(name)) last = name;
+    else if (edits.get(entry.id) === "left-out" && replacement !== null)
+      restored.set(last, [...(restored.get(last) ?? []), { ...messageOf(entry), ...replacement }]);
+  }
+  return restored;
+}
+
+/** The message that pi makes of an entry. */
+function messageOf({ type, message, timestamp, customType, display, details }: PiEntry): UnknownObject {
+  if (type === "message") return asObject(message);
+  return { role: "custom", customType, display, details, timestamp: Date.parse(textOrJson(timestamp)) };
+}
+
+/** What each entry of a window is to say; null for one that is to be left out. */
+function wantedContents(
+  edited: readonly unknown[],
+): (entry: PiEntry) => { readonly content: unknown } | null {
+  const contents = new Map(edited.map(asObject).map((entry) => [entry.id, contentOf(entry)]));
+  return ({ id, message }) => {
+    if (contents.has(id)) return { content: contents.get(id) };
+    // An answer of nothing but thoughts is sent by nobody once it is empty, and can be filled again.
+    return asObject(message).role === "assistant" ? { content: [] } : null;
+  };
+}
+
+/** What pi sends of an entry by itself. */
+function projectedContent(entry: PiEntry, edits: BranchView["edits"]): { readonly content: unknown } | null {
+  const edit = edits.get(entry.id) ?? { content: contentOf(entry) };
+  return edit === "left-out" ? null : edit;
+}
+
+/** What tells an entry and its message in a request apart from others; pi makes the time of a custom message anew. */
+function nameOf({ type, summary, customType, content, message }: UnknownObject): string | undefined {
+  if (type === "compaction") return `compactionSummary ${textOrJson(summary)}`;
+  if (type === "custom_message") return `custom ${textOrJson(customType)} ${textOrJson(content)}`;
+  if (type !== "message") return undefined;
+  const { role, timestamp, toolCallId, responseId, ...others } = asObject(message);
+  if (role === "compactionSummary") return nameOf({ ...others, type: "compaction" });
+  if (role === "custom") return nameOf({ ...others, type: "custom_message" });
+  return [role, timestamp, toolCallId ?? responseId].map(textOrJson).join(" ");
 }
 
 function contentOf({ type, content, message }: UnknownObject): unknown {
