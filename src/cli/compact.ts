@@ -6,11 +6,12 @@ import type { CompactionPlan, NothingToCompact } from "../compaction/plan/plan-c
 import type { Summarizer } from "../compaction/ports/summarizer.ts";
 import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
 import { readTranscript } from "../formats/read-transcript.ts";
-import { editsOfFile, planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
+import { editsOfFile, planFileCompaction, refusedThoughts } from "../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../stores/system-clock.ts";
 import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import { formatNumber } from "../text/truncate.ts";
+import type { ModelRef } from "../transcript/message.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import {
   editedText,
@@ -92,7 +93,7 @@ async function runCompact(named: string, flags: CompactFlags): Promise<void> {
     overflow: overflowOfEnvironment(process.env),
   });
   const outcome = await executePlan(plan, summarizer, flags.model);
-  const description = describeCompaction(plan, outcome, { isDryRun, format: file.format });
+  const description = describeCompaction(plan, outcome, { isDryRun, file });
   const isChanged = !isDryRun && outcome.status === "compacted";
   // What is asked for is a session: where nothing is due, it is the one that was read.
   const asRead =
@@ -143,7 +144,9 @@ async function compactedText(
   plan: CompactionPlan | NothingToCompact,
   { edits, summary }: Compacted,
 ): Promise<string> {
-  const kept = plan.status === "planned" ? editsOfFile(edits, plan, file.format) : edits;
+  const { format } = file;
+  const kept =
+    plan.status === "planned" ? editsOfFile(edits, plan, { format, reader: readerOf(file) }) : edits;
   const text = editedText(file, kept, { at: Date.now(), order: "of-time" });
   const again = await readTranscript(Buffer.from(text));
   const holdsSummary = again.transcript.some(({ parts }) =>
@@ -180,6 +183,19 @@ async function writeOutput(text: string, { version, out, file }: OutputPlace): P
   return { written: out.path };
 }
 
+/** The model that goes on: the newest that the file names, else what its thoughts say of it. */
+function readerOf({ transcript, wire, format }: InputFile): Partial<ModelRef> {
+  const named = transcript.findLast((message) => message.model !== undefined)?.model;
+  const id = asString(asObject(wire).model);
+  if (named !== undefined) return named;
+  if (id !== undefined) return { provider: format, id };
+  const isClaude = format === "anthropic" || CLAUDE_SIGNATURE.test(JSON.stringify(wire));
+  return isClaude ? { provider: "anthropic" } : {};
+}
+
+/** As the AI SDK keeps the signature of a thought. */
+const CLAUDE_SIGNATURE = /"(?:anthropic|bedrock)":\{"signature":/;
+
 /** The model that writes the summary, if one is named; throws where the flags do not fit together. */
 function readSummarizer({ model, url, keyEnv, fold }: CompactFlags): Summarizer | undefined {
   if (model === undefined && url === undefined) {
@@ -210,8 +226,9 @@ function checkOutputFlags(path: string, { write, out }: CompactFlags, isDryRun: 
 function describeCompaction(
   plan: CompactionPlan | NothingToCompact,
   outcome: CompactOutcome,
-  { isDryRun, format }: { readonly isDryRun: boolean; readonly format: string },
+  { isDryRun, file }: { readonly isDryRun: boolean; readonly file: InputFile },
 ) {
+  const { format } = file;
   const { tokensBefore } = plan;
   if (plan.status !== "planned" || outcome.status !== "compacted") {
     const reason = outcome.status === "unchanged" ? outcome.reason : "nothing-old";
@@ -233,6 +250,8 @@ function describeCompaction(
       results: changedParts.length,
       chars: changedParts.reduce((sum, edit) => sum + (edit.omitted?.chars ?? 0), 0),
     },
+    /** Thoughts in the kept part that its model would refuse behind a summary. */
+    thoughts: refusedThoughts(plan, readerOf(file)).length,
     /** What is carried verbatim beside the summary. */
     carried: {
       userMessages: userWords.length,
@@ -289,7 +308,7 @@ function compactReport(
 }
 
 function rowsOf(work: CompactionWork): readonly (readonly string[])[] {
-  const { status, tokensBefore, tokensAfter, summarized, kept, cleared, carried, request } = work;
+  const { status, tokensBefore, tokensAfter, summarized, kept, cleared, thoughts, carried, request } = work;
   const isDone = status === "compacted";
   const from = kept.firstId === undefined ? "" : `, from ${terminalText(kept.firstId, MAX_ID_CHARS)}`;
   const names = `${formatCount(carried.filesRead, "file")} read, ${carried.filesChanged} changed, ${formatCount(carried.anchors, "exact name")}`;
@@ -310,6 +329,15 @@ function rowsOf(work: CompactionWork): readonly (readonly string[])[] {
       formatCount(cleared.results, "result"),
       `in what is kept, ${formatCount(cleared.chars, "char")}`,
     ],
+    ...(thoughts === 0
+      ? []
+      : [
+          [
+            "left out",
+            formatCount(thoughts, "thought"),
+            "in what is kept: its model refuses them behind a summary",
+          ],
+        ]),
     ["carried", formatCount(carried.userMessages, "message"), `of the user, word for word; ${names}`],
     ...(isDone ? [] : [["request", formatCount(request.tokens, "token"), `to the model${left}`]]),
     [
