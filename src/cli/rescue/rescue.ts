@@ -7,6 +7,7 @@ import {
   compactFileWithoutModel,
   type FileCompactionOptions,
 } from "../../inspector/view/plan-file-compaction.ts";
+import { pluginJournal } from "../../plugin/stores/journal.ts";
 import { familyCost, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import { formatBytes, formatNumber, plural } from "../../text/truncate.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
@@ -21,6 +22,7 @@ import {
   shellWord,
   start,
 } from "../handoff/deliver.ts";
+import { STORE_OPTION, withStores } from "../opencode/with-stores.ts";
 import {
   EmptySession,
   SESSION_ARGUMENT,
@@ -45,8 +47,10 @@ import {
 } from "../terminal/output.ts";
 import { type Diagnosis, diagnose } from "./diagnose.ts";
 import type { Finding } from "./lines/session-lines.ts";
+import { staleThoughtsOfOpenCode } from "./lines/stale-thoughts.ts";
 import { type ReadSession, readSession } from "./read-session.ts";
 import { ownCommand } from "./recall.ts";
+import { type RescuedStates, rescueStates } from "./session-states.ts";
 
 /** `carryover rescue`: a session that cannot go on becomes one that can. */
 export function rescueCommand(): Command {
@@ -69,6 +73,7 @@ export function rescueCommand(): Command {
       "--before-compaction",
       "bring back what stood before the newest compaction, whatever its summary says",
     )
+    .option(...STORE_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(runRescue);
   return withContinueOptions(command, {
@@ -93,10 +98,17 @@ export interface RescueFlags extends ContinueFlags {
   readonly budget?: number;
   readonly window?: number;
   readonly beforeCompaction?: true;
+  readonly store?: string;
 }
 
 async function runRescue(named: string | undefined, flags: RescueFlags): Promise<void> {
   const delivered = await withSessionFile(named, process.env, async (file) => {
+    const states = await rescueStates(file, flags);
+    if (states !== undefined) {
+      if (flags.json) printJson({ session: { name: file.name, format: "session-state" }, ...states });
+      else process.stdout.write(`${wrapped(describeStates(file.name, states), process.stdout)}\n`);
+      return undefined;
+    }
     const progress = createProgressLine();
     progress.show(`reading ${file.name}`);
     const rescued = await rescue(file, flags, process.env).finally(() => progress.end());
@@ -113,7 +125,8 @@ export async function rescue(
   flags: RescueFlags,
   env: NodeJS.ProcessEnv,
 ): Promise<Rescued> {
-  const session = await readSession(file.path, flags.beforeCompaction ? "before-compaction" : "window");
+  const read = await readSession(file.path, flags.beforeCompaction ? "before-compaction" : "window");
+  const session = { ...read, findings: [...read.findings, ...(await pluginFindings(read, flags))] };
   if (!session.transcript.some(({ parts }) => parts.length > 0))
     throw new EmptySession(`${file.name} has no message that could be read`);
   const diagnosis = diagnose(session, {
@@ -129,6 +142,22 @@ export async function rescue(
   const found = { file, session, diagnosis };
   const delivered = isWanted && !flags.dryRun ? await write(found, flags, env) : undefined;
   return { ...found, status: delivered ? "rescued" : isBroken ? "broken" : "healthy", delivered };
+}
+
+/** What the plugin's log of a session of OpenCode shows; nothing where it cannot be read. */
+async function pluginFindings(
+  { format, sessionId, transcript }: ReadSession,
+  { store }: RescueFlags,
+): Promise<readonly Finding[]> {
+  if (!format.startsWith("opencode") || sessionId === undefined) return [];
+  const read = withStores(store, ({ stores }) => stores.journal(sessionId).read());
+  const content = await read.catch(() => undefined);
+  if (content === undefined) return [];
+  const { entries } = pluginJournal(content);
+  return staleThoughtsOfOpenCode(
+    transcript,
+    entries.filter((entry) => entry.sessionId === sessionId),
+  );
 }
 
 export interface Rescued extends Case {
@@ -283,6 +312,7 @@ const SHORT: Readonly<Record<Finding["problem"], string>> = {
   "empty-text": "texts were empty",
   "too-long": "it did not fit the window",
   refused: "the provider refused it",
+  "stale-thoughts": "thoughts stood behind what was edited later",
   huge: "its file was huge",
 };
 const shortOf = ({ problem }: Finding): string => SHORT[problem];
@@ -320,6 +350,19 @@ function describe(rescued: Rescued, flags: RescueFlags): string {
     "",
     ...endOf({ ...rescued, flags }),
   ].join("\n");
+}
+
+/** The same of states that frameworks keep. */
+function describeStates(name: string, { findings, status, states, path }: RescuedStates): string {
+  const colors = colorsFor(process.stdout);
+  const wrong = findings.length === 0 ? [] : ["", colors.bold("What is wrong"), tableOf(findings)];
+  const end =
+    path !== undefined
+      ? `Written to ${path}; the original is untouched. Restore the session from it.`
+      : status === "healthy"
+        ? "Nothing is wrong with it, and nothing was done."
+        : "Nothing was written. Where a state and all its messages stand side by side, a copy that says what to leave out is.";
+  return [`${colors.bold(name)} (${plural(states, "state")} of a session)`, ...wrong, "", end].join("\n");
 }
 
 /** The texts of the last column go on below their beginning where a terminal is narrow. */
