@@ -59,7 +59,6 @@ const PORTS = [
   "session/journal.ts",
   "fork/life/record-store.ts",
 ];
-const MAX_LINES = 400;
 
 const src = resolve(import.meta.dirname, "../src");
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
@@ -137,10 +136,6 @@ describe("the files", () => {
       for (const target of inner(file)) if (dirname(target) !== folder) known.add(dirname(target));
     }
     expect(cyclesOf([...targets.keys()], (folder) => [...(targets.get(folder) ?? [])])).toEqual([]);
-  });
-
-  it(`have at most ${MAX_LINES} lines`, () => {
-    expect(files.filter((file) => textOf(file).split("\n").length > MAX_LINES + 1)).toEqual([]);
   });
 
   it("export by name", () => {

@@ -89,6 +89,7 @@ Examples:
   carryover rescue session.jsonl --dry-run
   carryover rescue 0c3182b1-f294 --go     by its id, and starts the agent
   carryover rescue --before-compaction    a summary lost what mattered
+  carryover rescue state.json             what session.toJSON() gave, beside its messages
 
 The original is never changed. What does not fit can be read again with carryover recall, and the new session says so.`;
 
@@ -105,7 +106,7 @@ async function runRescue(named: string | undefined, flags: RescueFlags): Promise
   const delivered = await withSessionFile(named, process.env, async (file) => {
     const states = await rescueStates(file, flags);
     if (states !== undefined) {
-      if (flags.json) printJson({ session: { name: file.name, format: "session-state" }, ...states });
+      if (flags.json) printJson(reportOfStates(file.name, states));
       else process.stdout.write(`${wrapped(describeStates(file.name, states), process.stdout)}\n`);
       return undefined;
     }
@@ -326,6 +327,11 @@ function reportOf({ status, file, session, diagnosis, delivered }: Rescued): obj
     findings,
     ...(delivered && { rescued: { ...deliveryReport(delivered), cwd: delivered.cwd } }),
   };
+}
+
+function reportOfStates(name: string, { status, findings, path, sizeBytes, states }: RescuedStates): object {
+  const session = { name, format: "session-state", sizeBytes, states };
+  return { status, session, findings, ...(path !== undefined && { rescued: { path } }) };
 }
 
 function describe(rescued: Rescued, flags: RescueFlags): string {

@@ -17,6 +17,7 @@ export interface RescuedStates {
   readonly status: "rescued" | "broken" | "healthy";
   readonly findings: readonly Finding[];
   readonly states: number;
+  readonly sizeBytes: number;
   /** The new document; unset where nothing was written. */
   readonly path?: string;
 }
@@ -30,8 +31,9 @@ export async function rescueStates(
   { path, name, isPiped }: SessionFile,
   { dryRun }: { readonly dryRun?: true } = {},
 ): Promise<RescuedStates | undefined> {
-  const document = await readDocument(path);
-  const found = document === undefined ? [] : statesIn(document);
+  const text = await readText(path);
+  const document = jsonOrText(text);
+  const found = statesIn(document);
   if (found.length === 0) return undefined;
   const unbound = found.filter(({ state }) => state.batches.length > 0 && state.thoughts === undefined);
   const bound = new Map<object, SessionState>();
@@ -47,7 +49,7 @@ export async function rescueStates(
       text: `a state with ${edits} of an earlier version, which kept thoughts behind its edits: newest Claude models refuse those${advice}`,
     });
   }
-  const base = { findings, states: found.length };
+  const base = { findings, states: found.length, sizeBytes: Buffer.byteLength(text) };
   if (unbound.length === 0) return { ...base, status: "healthy" };
   if (bound.size === 0 || dryRun || isPiped) return { ...base, status: "broken" };
   const written = freePath(name);
@@ -55,12 +57,11 @@ export async function rescueStates(
   return { ...base, status: "rescued", path: written };
 }
 
-/** A file that is one JSON value; undefined for any other. */
-async function readDocument(path: string): Promise<unknown> {
+/** A file that may be one JSON value; an empty text for any other. */
+async function readText(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
-  if (found?.isFile() !== true || found.size > MAX_BYTES) return undefined;
-  const value = jsonOrText(await readFile(path, "utf8").catch(() => ""));
-  return typeof value === "object" ? value : undefined;
+  if (found?.isFile() !== true || found.size > MAX_BYTES) return "";
+  return readFile(path, "utf8").catch(() => "");
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -108,6 +108,19 @@ describe("a session of pi that an earlier version edited", () => {
     ]);
   });
 
+  it.each([
+    REFUSAL,
+    "messages.9.content.0: Invalid `signature` in `thinking` block",
+    "Gateway: upstream said: The block is bound to a different conversation.",
+  ])("is found by its refusal alone, in whatever words: %s", async (errorMessage) => {
+    const file = fileOf("pi");
+    const found = await rescued(
+      withEntries(file.text, [answer({ content: [], stopReason: "error", errorMessage })]),
+    );
+    expect(found).toMatchObject({ status: "rescued", diagnosis: { findings: [{ problem: "refused" }] } });
+    expect(await file.thoughts(found.delivered?.handed.content ?? "")).toBe(0);
+  });
+
   it("is told of and left alone where its provider took it", async () => {
     const found = await rescued(withEntries(fileOf("pi").text, [...edited("result-3"), answer({})]));
     expect(found.status).toBe("healthy");

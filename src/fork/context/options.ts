@@ -42,7 +42,7 @@ export interface ForkOptions {
   readonly pruned?: "placeholder" | "restore";
   /** What the child is asked to do. In the default profile it decides what stays of a context that is too long: files that it names come first, in their newest state, and lines with its words count more. @default unset */
   readonly directive?: string;
-  /** The model that the child asks. Where it would refuse a thought of the parent, also those of the newest tool turn are left out, which some providers want. @default the newest that the messages name */
+  /** The model that the child asks. Where it would refuse a thought of the parent, also those of the newest tool turn are left out, which some providers want. @default the newest in the messages */
   readonly model?: ModelRef;
   /** Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay. @default unset */
   readonly redact?: Stage;
@@ -119,7 +119,7 @@ export function omitForChild(options: OmitForChildOptions = {}): Stage {
 export interface OmitForChildOptions {
   /** Tools that launch or watch children; their unfinished calls are not shown to a child. @default fork, fork_result, fork_cancel, recall */
   readonly ownTools?: readonly string[];
-  /** The model that the child asks, which may refuse thoughts of the parent. @default the newest that the messages name */
+  /** The model that the child asks, which may refuse thoughts of the parent. @default the newest in the messages */
   readonly model?: ModelRef;
 }
 
