@@ -11,7 +11,7 @@ import { createSystemClock } from "../stores/system-clock.ts";
 import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import { formatNumber } from "../text/truncate.ts";
-import type { ModelRef } from "../transcript/message.ts";
+import { modelOfFile } from "./files/model-of-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import {
   editedText,
@@ -146,7 +146,7 @@ async function compactedText(
 ): Promise<string> {
   const { format } = file;
   const kept =
-    plan.status === "planned" ? editsOfFile(edits, plan, { format, reader: readerOf(file) }) : edits;
+    plan.status === "planned" ? editsOfFile(edits, plan, { format, reader: modelOfFile(file) }) : edits;
   const text = editedText(file, kept, { at: Date.now(), order: "of-time" });
   const again = await readTranscript(Buffer.from(text));
   const holdsSummary = again.transcript.some(({ parts }) =>
@@ -182,19 +182,6 @@ async function writeOutput(text: string, { version, out, file }: OutputPlace): P
   await writeOutputFile(out, out.path.endsWith(".gz") ? gzipSync(text) : text);
   return { written: out.path };
 }
-
-/** The model that goes on: the newest that the file names, else what its thoughts say of it. */
-function readerOf({ transcript, wire, format }: InputFile): Partial<ModelRef> {
-  const named = transcript.findLast((message) => message.model !== undefined)?.model;
-  const id = asString(asObject(wire).model);
-  if (named !== undefined) return named;
-  if (id !== undefined) return { provider: format, id };
-  const isClaude = format === "anthropic" || CLAUDE_SIGNATURE.test(JSON.stringify(wire));
-  return isClaude ? { provider: "anthropic" } : {};
-}
-
-/** As the AI SDK keeps the signature of a thought. */
-const CLAUDE_SIGNATURE = /"(?:anthropic|bedrock)":\{"signature":/;
 
 /** The model that writes the summary, if one is named; throws where the flags do not fit together. */
 function readSummarizer({ model, url, keyEnv, fold }: CompactFlags): Summarizer | undefined {
@@ -251,7 +238,7 @@ function describeCompaction(
       chars: changedParts.reduce((sum, edit) => sum + (edit.omitted?.chars ?? 0), 0),
     },
     /** Thoughts in the kept part that its model would refuse behind a summary. */
-    thoughts: refusedThoughts(plan, readerOf(file)).length,
+    thoughts: refusedThoughts(plan, modelOfFile(file)).length,
     /** What is carried verbatim beside the summary. */
     carried: {
       userMessages: userWords.length,

@@ -72,17 +72,17 @@ export function editsOfFile(
 interface CompactedFile {
   readonly format: FormatName;
   /** The model that goes on, as far as the file names it. */
-  readonly reader: Partial<ModelRef>;
+  readonly reader: ModelRef | undefined;
 }
 
 /** The edits that leave out thoughts of what stays where their model would refuse them: a summary stands before them now. */
 export function refusedThoughts(
   { transcript, keptIds }: CompactionPlan,
-  reader: Partial<ModelRef>,
+  reader: ModelRef | undefined,
 ): readonly Edit[] {
   const kept = new Set(keptIds);
   const refused = transcript.filter(
-    ({ id, model = reader }) => kept.has(id) && modelFacts(model).afterEdit === "refused",
+    ({ id, model = reader }) => kept.has(id) && modelFacts(model ?? {}).afterEdit === "refused",
   );
   return hideStaleThoughts(transcript, new Set(refused.map(({ id }) => id)));
 }
