@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
 import { filterCompacted, findCompactionBoundary } from "../src/stages/boundary.ts";
 import { isVisibleToModel, type Message, type Transcript, textOf } from "../src/transcript/message.ts";
+import { boundFiles } from "./rig/bound-thinking/bound-files.ts";
 import { buildCli } from "./rig/build-cli.ts";
 import { cliSamples } from "./rig/cli-samples.ts";
 import { type ModelServer, startModelServer } from "./rig/model-server/model-server.ts";
@@ -87,6 +88,41 @@ describe("carryover compact", () => {
       expect(readFileSync(path, "utf8")).toBe(sample.text);
     },
   );
+
+  it.each(boundFiles({ model: "claude-opus-5-5" }).map((file) => [file.format, file] as const))(
+    "leaves out of %s the thoughts of what stays that its model would refuse behind a summary",
+    async (_, file) => {
+      writeFileSync(path, file.text);
+      expect(await file.goOn(file.text)).toMatchObject({ status: 200 });
+      const { stdout } = await carryover(["compact", path, "--keep", "2000", "--fold", "--json"]);
+      const { text, thoughts, kept } = JSON.parse(stdout);
+      expect((await compacted(text)).text).toContain("call_23");
+      expect(kept.messages).toBeGreaterThan(1);
+      expect(thoughts).toBeGreaterThan(1);
+      expect(await file.thoughts(text)).toBe(0);
+      expect(await file.goOn(text)).toMatchObject({ status: 200 });
+    },
+  );
+
+  it.each([
+    ...boundFiles({ model: "claude-opus-4-6" }).filter(({ format }) => format !== "ai-sdk"),
+    ...boundFiles({ model: "deepseek-v4-pro" }).filter(({ format }) => format === "pi"),
+  ])("keeps in $format the thoughts that its model takes", async (file) => {
+    writeFileSync(path, file.text);
+    const { stdout } = await carryover(["compact", path, "--keep", "2000", "--fold", "--json"]);
+    const { text, thoughts } = JSON.parse(stdout);
+    expect(thoughts).toBe(0);
+    expect(await file.thoughts(text)).toBeGreaterThan(1);
+  });
+
+  it("says how many thoughts are left out", async () => {
+    const [file] = boundFiles({ model: "claude-opus-5-5" });
+    writeFileSync(path, file?.text ?? "");
+    const { stdout } = await carryover(["compact", path, "--keep", "2000"]);
+    expect(stdout).toMatch(
+      /\n {2}left out +\d+ thoughts +in what is kept: its model refuses them behind a summary/,
+    );
+  });
 
   it("prints the session where no place is named, and the report beside it", async () => {
     model.script([say(SUMMARY, { lane: "any" })]);

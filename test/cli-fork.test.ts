@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
+import { boundFiles } from "./rig/bound-thinking/bound-files.ts";
 import { buildCli } from "./rig/build-cli.ts";
 import { cliSamples } from "./rig/cli-samples.ts";
 
@@ -76,6 +77,15 @@ describe("carryover fork", () => {
     const { stdout } = carryover(["fork", file("same-id.json", sameIdSession()), "--as", form]);
     expect(stdout.match(/result \d\./g)).toEqual(["result 1.", "result 2.", "result 3.", "result 4."]);
   });
+
+  it.each(boundFiles({ model: "claude-opus-5-5", steps: 4 }).map(({ format, text }) => [format, text]))(
+    "hands no thought over that a child's model would refuse: as messages of %s",
+    (format, text) => {
+      const { stdout } = carryover(["fork", file(`thoughts-${format}`, text ?? ""), "--as", "messages"]);
+      expect(stdout).toContain("call_3");
+      expect(stdout).not.toContain("Thought");
+    },
+  );
 
   it("reads standard input and a bare list of messages", () => {
     const { messages } = JSON.parse(readFileSync(session, "utf8"));

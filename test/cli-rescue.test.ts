@@ -17,6 +17,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { placeOf } from "../src/cli/handoff/deliver.ts";
 import type { Finding } from "../src/cli/rescue/lines/session-lines.ts";
+import { anthropic } from "../src/formats/wires/anthropic/anthropic.ts";
 import { writeClaudeCode } from "../src/handoff/writers/session-files.ts";
 import { type BrokenSession, brokenSessions, talk } from "./rig/agents/broken-sessions.ts";
 import { buildCli } from "./rig/build-cli.ts";
@@ -131,6 +132,33 @@ describe("carryover rescue", () => {
     expect(stdout).toMatch(/Also seen\n +damaged-line +line 13 +not written to its end: /);
     expect(stdout).toContain("Nothing was written.");
     expect(await report(path, "--dry-run")).not.toHaveProperty("rescued");
+  });
+
+  it("takes a state that a framework keeps, and names the copy that it wrote", async () => {
+    const path = join(home, "chat.json");
+    const messages = [
+      { role: "user", content: [{ type: "text", text: "Read it." }] },
+      { role: "assistant", content: [{ type: "thinking", thinking: "Hm.", signature: "s" }] },
+      { role: "user", content: [{ type: "text", text: "And?" }] },
+    ];
+    const [asked] = anthropic.decode(messages);
+    const edit = { type: "hide-message", messageId: asked?.id, stage: "prune", reason: "pruned" };
+    const batches = [{ id: "b1", step: "prune", reason: "idle", at: 1, edits: [edit] }];
+    writeFileSync(path, JSON.stringify({ state: { v: 2, batches }, messages }));
+    const dry = await carryover("rescue", path, "--dry-run");
+    expect(dry.stdout).toMatch(/stale-thoughts +a state with 1 step of an earlier version/);
+    expect(dry.stdout).toContain("Nothing was written.");
+    const written = join(home, "chat.rescued.json");
+    expect(await report(path)).toMatchObject({
+      status: "rescued",
+      session: { format: "session-state", states: 1 },
+      rescued: { path: written },
+    });
+    expect(JSON.parse(readFileSync(written, "utf8"))).toMatchObject({
+      state: { thoughts: { bound: [[expect.any(String), expect.any(Number)]] } },
+      messages,
+    });
+    expect((await carryover("rescue", written)).stdout).toContain("Nothing is wrong with it");
   });
 
   it("finds a session by its id, or the newest, and goes on in its folder", async () => {

@@ -239,7 +239,8 @@ export const MORE_GROUPS: readonly Group[] = [
   },
   {
     title: "`compactionBoundary(options)`, `omitForChild(options)`, `repairPairing(messages, options)`",
-    about: "Stages at both ends of a pipeline. `omitForChild` takes `ownTools`, as `forkContext` does.",
+    about:
+      "Stages at both ends of a pipeline. `omitForChild` takes `ownTools` and `model`, as `forkContext` does.",
     file: "src/stages/repair.ts",
     interface: "RepairPairingOptions",
     inherits: [
@@ -255,6 +256,7 @@ export const MORE_GROUPS: readonly Group[] = [
       from: { default: "must be given", from: `${D0}, ${D3}` },
       system: { default: "hide" },
       ownTools: { default: "fork, fork_result, fork_cancel, recall" },
+      model: { default: "the newest in the messages" },
     },
   },
   {

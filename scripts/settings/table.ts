@@ -334,6 +334,7 @@ export const GROUPS: readonly Group[] = [
       ownTools: { from: OWN, when: "your tools for children have other names" },
       pruned: { from: OWN, when: "the child shall see what the parent's window no longer shows" },
       directive: { default: "unset", from: OWN, when: "you know the child's task: always" },
+      model: { default: "the newest in the messages", from: OWN, when: "the child asks another model" },
       redact: { default: "unset", from: OWN, when: "the child runs at another provider" },
     },
   },

@@ -6,11 +6,12 @@ import type { CompactionPlan, NothingToCompact } from "../compaction/plan/plan-c
 import type { Summarizer } from "../compaction/ports/summarizer.ts";
 import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
 import { readTranscript } from "../formats/read-transcript.ts";
-import { editsOfFile, planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
+import { editsOfFile, planFileCompaction, refusedThoughts } from "../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../stores/system-clock.ts";
 import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import { formatNumber } from "../text/truncate.ts";
+import { modelOfFile } from "./files/model-of-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "./files/read-models.ts";
 import {
@@ -97,7 +98,7 @@ async function runCompact(named: string, flags: CompactFlags): Promise<void> {
     overflow: overflowOfEnvironment(process.env),
   });
   const outcome = await executePlan(plan, summarizer, flags.model);
-  const description = describeCompaction(plan, outcome, { isDryRun, format: file.format });
+  const description = describeCompaction(plan, outcome, { isDryRun, file });
   const isChanged = !isDryRun && outcome.status === "compacted";
   // What is asked for is a session: where nothing is due, it is the one that was read.
   const asRead =
@@ -148,7 +149,9 @@ async function compactedText(
   plan: CompactionPlan | NothingToCompact,
   { edits, summary }: Compacted,
 ): Promise<string> {
-  const kept = plan.status === "planned" ? editsOfFile(edits, plan, file.format) : edits;
+  const { format } = file;
+  const kept =
+    plan.status === "planned" ? editsOfFile(edits, plan, { format, reader: modelOfFile(file) }) : edits;
   const text = editedText(file, kept, { at: Date.now(), order: "of-time" });
   const again = await readTranscript(Buffer.from(text));
   const holdsSummary = again.transcript.some(({ parts }) =>
@@ -215,8 +218,9 @@ function checkOutputFlags(path: string, { write, out }: CompactFlags, isDryRun: 
 function describeCompaction(
   plan: CompactionPlan | NothingToCompact,
   outcome: CompactOutcome,
-  { isDryRun, format }: { readonly isDryRun: boolean; readonly format: string },
+  { isDryRun, file }: { readonly isDryRun: boolean; readonly file: InputFile },
 ) {
+  const { format } = file;
   const { tokensBefore } = plan;
   if (plan.status !== "planned" || outcome.status !== "compacted") {
     const reason = outcome.status === "unchanged" ? outcome.reason : "nothing-old";
@@ -238,6 +242,8 @@ function describeCompaction(
       results: changedParts.length,
       chars: changedParts.reduce((sum, edit) => sum + (edit.omitted?.chars ?? 0), 0),
     },
+    /** Thoughts in the kept part that its model would refuse behind a summary. */
+    thoughts: refusedThoughts(plan, modelOfFile(file)).length,
     /** What is carried verbatim beside the summary. */
     carried: {
       userMessages: userWords.length,
@@ -294,7 +300,7 @@ function compactReport(
 }
 
 function rowsOf(work: CompactionWork): readonly (readonly string[])[] {
-  const { status, tokensBefore, tokensAfter, summarized, kept, cleared, carried, request } = work;
+  const { status, tokensBefore, tokensAfter, summarized, kept, cleared, thoughts, carried, request } = work;
   const isDone = status === "compacted";
   const from = kept.firstId === undefined ? "" : `, from ${terminalText(kept.firstId, MAX_ID_CHARS)}`;
   const names = `${formatCount(carried.filesRead, "file")} read, ${carried.filesChanged} changed, ${formatCount(carried.anchors, "exact name")}`;
@@ -315,6 +321,15 @@ function rowsOf(work: CompactionWork): readonly (readonly string[])[] {
       formatCount(cleared.results, "result"),
       `in what is kept, ${formatCount(cleared.chars, "char")}`,
     ],
+    ...(thoughts === 0
+      ? []
+      : [
+          [
+            "left out",
+            formatCount(thoughts, "thought"),
+            "in what is kept: its model refuses them behind a summary",
+          ],
+        ]),
     ["carried", formatCount(carried.userMessages, "message"), `of the user, word for word; ${names}`],
     ...(isDone ? [] : [["request", formatCount(request.tokens, "token"), `to the model${left}`]]),
     [

@@ -7,6 +7,7 @@ import { redactTranscript } from "../stages/redact.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { formatNumber } from "../text/truncate.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
+import { modelOfFile } from "./files/model-of-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { editedText, FORCE_OPTION, outputFile, writeOutputFile } from "./files/write-file.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
@@ -70,7 +71,9 @@ async function runFork(named: string, flags: ForkFlags): Promise<void> {
   const path = await sessionPath(named);
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
   const { file: session } = await openSession(path, { keep: form === "messages" ? "all" : "window" });
+  const model = modelOfFile(session);
   const options = {
+    ...(model && { model }),
     budgetChars: flags.budget,
     profile: flags.profile,
     ...(session.sessionId !== undefined && { sessionId: session.sessionId }),

@@ -154,11 +154,11 @@ function runPipeline(messages: Transcript, options: ResolvedForkOptions, render:
 
 /** Hides what was summed up before, and what is not for a child; restores and redacts if asked to. */
 function hideParentOnly(input: Transcript, options: Partial<ResolvedForkOptions>): StagesResult {
-  const { ownTools, pruned, redact } = options;
+  const { ownTools, model, pruned, redact } = options;
   return runStages(input, [
     compactionBoundary({ from: "summary" }),
     hideFailedSummaries,
-    omitForChild({ ...(ownTools && { ownTools }) }),
+    omitForChild({ ...(ownTools && { ownTools }), ...(model && { model }) }),
     omitNestedPreamble,
     ...(pruned === "restore" ? [restoreAll] : []),
     ...(redact === undefined ? [] : [redact]),

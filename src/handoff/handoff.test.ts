@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { boundFiles } from "../../test/rig/bound-thinking/bound-files.ts";
 import { hand, KEY, ran, readBack, TARGETS, talk } from "../../test/rig/handoffs.ts";
 import { fileBase64 } from "../formats/blocks/message-content.ts";
 import { codex } from "../formats/files/codex/codex.ts";
@@ -74,6 +75,21 @@ describe.each(TARGETS)("a session handed to %s", (target) => {
     expect(handed.notice).toContain("; reasoning left out.");
     expect(handed.content).not.toContain('"Continue."');
   });
+
+  it.each(["claude-code", "pi", "opencode", "anthropic", "ai-sdk"] as const)(
+    "holds no thought of %s, also of the same agent and model, for what stands before it is another's",
+    async (format) => {
+      const file = boundFiles({ model: "claude-opus-5-5", steps: 4 }).find((each) => each.format === format);
+      const { transcript } = await readTranscript(Buffer.from(file?.text ?? ""));
+      const { content, notice } = hand(transcript, target, {
+        calls: format === target ? "kept" : "translated",
+        source: { format, path: "/sessions/original" },
+      });
+      expect(content).toContain("call_3");
+      expect(content).not.toMatch(/Thought \d|signature/i);
+      expect(notice).toContain("reasoning left out");
+    },
+  );
 
   it("carries images as they are, of the user and of results, and names what it cannot carry", async () => {
     const said = anthropicTalk([

@@ -1,8 +1,6 @@
 import type { AfterEdit } from "../models/model-row.ts";
 import { hashText, isObject, safeJson } from "../text/json.ts";
-import { handleOf } from "../transcript/content.ts";
-import { applyEdits, type Edit } from "../transcript/edit.ts";
-import { charsOfPart } from "../transcript/estimate-message.ts";
+import { applyEdits, type Edit, hidePart } from "../transcript/edit.ts";
 import {
   type Message,
   type MessageId,
@@ -172,21 +170,13 @@ export function hideStaleThoughts(marked: Transcript, stale: ReadonlySet<Message
       ? []
       : message.parts.flatMap((part, partIndex): readonly Edit[] =>
           isThought(part) && part.agentVisible !== false
-            ? [
-                {
-                  type: "hide-part",
-                  messageId: message.id,
-                  partIndex,
-                  what: "thought",
-                  stage: "thoughts",
-                  reason: "stale-thought",
-                  omitted: { chars: charsOfPart(part), handle: handleOf(message, partIndex) },
-                },
-              ]
+            ? [hidePart({ message, partIndex, part }, STALE_THOUGHT)]
             : [],
         ),
   );
 }
+
+const STALE_THOUGHT = { what: "thought", stage: "thoughts", reason: "stale-thought" } as const;
 
 /** A window as it is sent, and how the thoughts in it stand. */
 export interface ThoughtWindow extends ContextWindow {

@@ -99,11 +99,16 @@ export function hideMessage(message: Message, why: Pick<EditBase, "stage" | "rea
   return { type: "hide-message", messageId: message.id, ...why, omitted };
 }
 
-/** An edit that hides a whole part, with how much that leaves out. */
-export function hidePart(place: PartPlace, why: Pick<EditBase, "stage" | "reason">): Edit {
+/** An edit that hides a whole part, or a thought that no wire may keep, with how much that leaves out. */
+export function hidePart(place: PartPlace, { what = "part", ...why }: HidePartOptions): Edit {
   const { message, partIndex, part } = place;
   const omitted = { chars: charsOfPart(part), handle: handleOf(message, partIndex) };
-  return { type: "hide-part", messageId: message.id, partIndex, what: "part", ...why, omitted };
+  return { type: "hide-part", messageId: message.id, partIndex, what, ...why, omitted };
+}
+
+interface HidePartOptions extends Pick<EditBase, "stage" | "reason"> {
+  /** @default part */
+  readonly what?: "part" | "thought";
 }
 
 interface PartPlace {

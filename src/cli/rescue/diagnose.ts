@@ -197,9 +197,11 @@ function refusalOf(
   if (error === undefined) return undefined;
   const report = classifyProviderError(error.text);
   const { status, limitTokens, observedTokens: sentTokens } = report;
+  const isOfThought = report.recovery === "leave-out-thoughts";
   const isOfSize = report.isOverflow || TOO_MUCH.includes(report.class) || TOO_LONG.test(error.text);
-  if (!isOfSize && !isBadRequest(error.text, status)) return undefined;
-  const text = `the last thing in it is a refusal: “${clipLine(error.text, 120)}”`;
+  if (!isOfSize && !isOfThought && !isBadRequest(error.text, status)) return undefined;
+  const of = isOfThought ? " of a thought of the model, which is left out" : "";
+  const text = `the last thing in it is a refusal${of}: “${clipLine(error.text, 120)}”`;
   const line = error.lineNumber;
   const finding: Finding = {
     problem: "refused",

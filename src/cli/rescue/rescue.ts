@@ -7,6 +7,7 @@ import {
   compactFileWithoutModel,
   type FileCompactionOptions,
 } from "../../inspector/view/plan-file-compaction.ts";
+import { pluginJournal } from "../../plugin/stores/journal.ts";
 import { familyCost, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import { formatBytes, formatNumber, plural } from "../../text/truncate.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
@@ -22,6 +23,7 @@ import {
   shellWord,
   start,
 } from "../handoff/deliver.ts";
+import { STORE_OPTION, withStores } from "../opencode/with-stores.ts";
 import {
   EmptySession,
   SESSION_ARGUMENT,
@@ -46,8 +48,10 @@ import {
 } from "../terminal/output.ts";
 import { type Diagnosis, diagnose } from "./diagnose.ts";
 import type { Finding } from "./lines/session-lines.ts";
+import { staleThoughtsOfOpenCode } from "./lines/stale-thoughts.ts";
 import { type ReadSession, readSession } from "./read-session.ts";
 import { ownCommand } from "./recall.ts";
+import { type RescuedStates, rescueStates } from "./session-states.ts";
 
 /** `carryover rescue`: a session that cannot go on becomes one that can. */
 export function rescueCommand(): Command {
@@ -70,6 +74,7 @@ export function rescueCommand(): Command {
       "--before-compaction",
       "bring back what stood before the newest compaction, whatever its summary says",
     )
+    .option(...STORE_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(runRescue);
   return withModelsOption(
@@ -87,6 +92,7 @@ Examples:
   carryover rescue session.jsonl --dry-run
   carryover rescue 0c3182b1-f294 --go     by its id, and starts the agent
   carryover rescue --before-compaction    a summary lost what mattered
+  carryover rescue state.json             what session.toJSON() gave, beside its messages
 
 The original is never changed. What does not fit can be read again with carryover recall, and the new session says so.`;
 
@@ -96,10 +102,17 @@ export interface RescueFlags extends ContinueFlags, ModelsFlag {
   readonly budget?: number;
   readonly window?: number;
   readonly beforeCompaction?: true;
+  readonly store?: string;
 }
 
 async function runRescue(named: string | undefined, flags: RescueFlags): Promise<void> {
   const delivered = await withSessionFile(named, process.env, async (file) => {
+    const states = await rescueStates(file, flags);
+    if (states !== undefined) {
+      if (flags.json) printJson(reportOfStates(file.name, states));
+      else process.stdout.write(`${wrapped(describeStates(file.name, states), process.stdout)}\n`);
+      return undefined;
+    }
     const progress = createProgressLine();
     progress.show(`reading ${file.name}`);
     const rescued = await rescue(file, flags, process.env).finally(() => progress.end());
@@ -116,7 +129,8 @@ export async function rescue(
   flags: RescueFlags,
   env: NodeJS.ProcessEnv,
 ): Promise<Rescued> {
-  const session = await readSession(file.path, flags.beforeCompaction ? "before-compaction" : "window");
+  const read = await readSession(file.path, flags.beforeCompaction ? "before-compaction" : "window");
+  const session = { ...read, findings: [...read.findings, ...(await pluginFindings(read, flags))] };
   if (!session.transcript.some(({ parts }) => parts.length > 0))
     throw new EmptySession(`${file.name} has no message that could be read`);
   const diagnosis = diagnose(session, {
@@ -133,6 +147,22 @@ export async function rescue(
   const found = { file, session, diagnosis };
   const delivered = isWanted && !flags.dryRun ? await write(found, flags, env) : undefined;
   return { ...found, status: delivered ? "rescued" : isBroken ? "broken" : "healthy", delivered };
+}
+
+/** What the plugin's log of a session of OpenCode shows; nothing where it cannot be read. */
+async function pluginFindings(
+  { format, sessionId, transcript }: ReadSession,
+  { store }: RescueFlags,
+): Promise<readonly Finding[]> {
+  if (!format.startsWith("opencode") || sessionId === undefined) return [];
+  const read = withStores(store, ({ stores }) => stores.journal(sessionId).read());
+  const content = await read.catch(() => undefined);
+  if (content === undefined) return [];
+  const { entries } = pluginJournal(content);
+  return staleThoughtsOfOpenCode(
+    transcript,
+    entries.filter((entry) => entry.sessionId === sessionId),
+  );
 }
 
 export interface Rescued extends Case {
@@ -287,6 +317,7 @@ const SHORT: Readonly<Record<Finding["problem"], string>> = {
   "empty-text": "texts were empty",
   "too-long": "it did not fit the window",
   refused: "the provider refused it",
+  "stale-thoughts": "thoughts stood behind what was edited later",
   huge: "its file was huge",
 };
 const shortOf = ({ problem }: Finding): string => SHORT[problem];
@@ -300,6 +331,11 @@ function reportOf({ status, file, session, diagnosis, delivered }: Rescued): obj
     findings,
     ...(delivered && { rescued: { ...deliveryReport(delivered), cwd: delivered.cwd } }),
   };
+}
+
+function reportOfStates(name: string, { status, findings, path, sizeBytes, states }: RescuedStates): object {
+  const session = { name, format: "session-state", sizeBytes, states };
+  return { status, session, findings, ...(path !== undefined && { rescued: { path } }) };
 }
 
 function describe(rescued: Rescued, flags: RescueFlags): string {
@@ -324,6 +360,19 @@ function describe(rescued: Rescued, flags: RescueFlags): string {
     "",
     ...endOf({ ...rescued, flags }),
   ].join("\n");
+}
+
+/** The same of states that frameworks keep. */
+function describeStates(name: string, { findings, status, states, path }: RescuedStates): string {
+  const colors = colorsFor(process.stdout);
+  const wrong = findings.length === 0 ? [] : ["", colors.bold("What is wrong"), tableOf(findings)];
+  const end =
+    path !== undefined
+      ? `Written to ${path}; the original is untouched. Restore the session from it.`
+      : status === "healthy"
+        ? "Nothing is wrong with it, and nothing was done."
+        : "Nothing was written. Where a state and all its messages stand side by side, a copy that says what to leave out is.";
+  return [`${colors.bold(name)} (${plural(states, "state")} of a session)`, ...wrong, "", end].join("\n");
 }
 
 /** The texts of the last column go on below their beginning where a terminal is narrow. */

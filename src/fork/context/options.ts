@@ -1,3 +1,4 @@
+import { modelFacts } from "../../models/model-facts.ts";
 import {
   DOCUMENTED_TIER_LIMITS,
   FORK_NO_TRUNCATION_TOOLS,
@@ -20,7 +21,7 @@ import {
 } from "../../text/check.ts";
 import { formatNumber } from "../../text/truncate.ts";
 import { type Edit, type EditReason, hidePart, type Stage } from "../../transcript/edit.ts";
-import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
+import { isVisibleToModel, MODEL_RULE, type ModelRef, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 
 /** What may be set for a fork. */
@@ -41,6 +42,8 @@ export interface ForkOptions {
   readonly pruned?: "placeholder" | "restore";
   /** What the child is asked to do. In the default profile it decides what stays of a context that is too long: files that it names come first, in their newest state, and lines with its words count more. @default unset */
   readonly directive?: string;
+  /** The model that the child asks. Where it would refuse a thought of the parent, also those of the newest tool turn are left out, which some providers want. @default the newest in the messages */
+  readonly model?: ModelRef;
   /** Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay. @default unset */
   readonly redact?: Stage;
 }
@@ -62,7 +65,7 @@ export function readForkOptions(options: ForkOptions): ResolvedForkOptions {
 
 export type ResolvedForkOptions = Required<Omit<ForkOptions, OptionalKey>> & Pick<ForkOptions, OptionalKey>;
 
-type OptionalKey = "sessionId" | "redact" | "directive";
+type OptionalKey = "sessionId" | "redact" | "directive" | "model";
 
 /** The tools that launch or watch children by default. */
 export const FORK_OWN_TOOLS: readonly string[] = ["fork", "fork_result", "fork_cancel", "recall"];
@@ -87,20 +90,25 @@ export const FORK_SHAPE: Shape<ForkOptions> = {
   ownTools: listOf(text),
   pruned: oneOf("placeholder", "restore"),
   directive: anyText,
+  model: MODEL_RULE,
   redact: callback,
 };
 
 /** Hides what is the parent's own business: its reasoning, hints of ours, text the model never saw, launches still in flight. */
 export function omitForChild(options: OmitForChildOptions = {}): Stage {
-  const { ownTools } = readOptions(OMIT_SHAPE, { ownTools: FORK_OWN_TOOLS }, options);
+  const read = readOptions<ResolvedOmitOptions>(OMIT_SHAPE, { ownTools: FORK_OWN_TOOLS }, options);
+  const { ownTools, model } = read;
   return (transcript) => {
     const edits: Edit[] = [];
+    const reader = model ?? transcript.findLast((message) => message.model !== undefined)?.model ?? {};
+    const isRefused = modelFacts(reader).afterEdit === "refused";
     for (const message of transcript) {
       if (!isVisibleToModel(message)) continue;
       for (const [partIndex, part] of message.parts.entries()) {
         const reason = part.agentVisible === false ? undefined : reasonToOmit(part, ownTools);
         if (reason === undefined) continue;
-        edits.push(hidePart({ message, partIndex, part }, { stage: "omit-for-child", reason }));
+        const what = part.type === "reasoning" && isRefused ? "thought" : "part";
+        edits.push(hidePart({ message, partIndex, part }, { what, stage: "omit-for-child", reason }));
       }
     }
     return edits;
@@ -111,9 +119,13 @@ export function omitForChild(options: OmitForChildOptions = {}): Stage {
 export interface OmitForChildOptions {
   /** Tools that launch or watch children; their unfinished calls are not shown to a child. @default fork, fork_result, fork_cancel, recall */
   readonly ownTools?: readonly string[];
+  /** The model that the child asks, which may refuse thoughts of the parent. @default the newest in the messages */
+  readonly model?: ModelRef;
 }
 
-const OMIT_SHAPE: Shape<OmitForChildOptions> = { ownTools: listOf(text) };
+const OMIT_SHAPE: Shape<OmitForChildOptions> = { ownTools: listOf(text), model: MODEL_RULE };
+
+type ResolvedOmitOptions = OmitForChildOptions & Required<Pick<OmitForChildOptions, "ownTools">>;
 
 function reasonToOmit(part: Part, ownTools: readonly string[]): EditReason | undefined {
   if (part.type === "reasoning") return "reasoning";

@@ -4,6 +4,7 @@ import type { SessionMessage } from "../../formats/wires/opencode/decode-message
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { messageFormat } from "../../hosts/opencode/messages.ts";
 import { opencodeTools } from "../../hosts/opencode/server.ts";
+import { createAnswerFacts, createMessageFormat } from "../../hosts/opencode2/messages.ts";
 import { directiveText, type InheritInput, inherit } from "./inherit.ts";
 
 const SECRET = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
@@ -77,6 +78,35 @@ describe("what a child inherits", () => {
     expect(JSON.stringify(inherited)).not.toContain("corp-4711");
   });
 
+  it("has no thought of the parent where the child's model would refuse it", async () => {
+    const messages = [
+      { role: "user", content: [{ type: "text", text: "Go." }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "reasoning", text: "Hm.", providerMetadata: { anthropic: { signature: "s" } } },
+          { type: "tool-call", id: "c", name: "read", input: {} },
+        ],
+      },
+      {
+        role: "tool",
+        content: [{ type: "tool-result", id: "c", name: "read", result: { type: "text", value: "ok" } }],
+      },
+    ];
+    const format = createMessageFormat(createAnswerFacts());
+    const inheritedBy = async (id: string, setting: "graduated" | "exact") =>
+      JSON.stringify(
+        await inherit({
+          ...input({ setting, messages: [], model: { provider: "anthropic", id } }),
+          format,
+          view: { messages, ageMs: 0 },
+        }),
+      );
+    expect(await inheritedBy("claude-opus-5-5", "graduated")).not.toContain("Hm.");
+    expect(await inheritedBy("claude-opus-4-6", "graduated")).toContain("Hm.");
+    expect(await inheritedBy("claude-opus-5-5", "exact")).toContain("Hm.");
+  });
+
   it("is nothing, with the reason, when the parent cannot be read", async () => {
     const { view: _, ...blind } = input({ messages: [] });
     const inherited = await inherit({ ...blind, stored: () => Promise.reject(new Error("gone")) });
@@ -129,6 +159,7 @@ function input(
     directive: "Look.",
     profile: "default",
     setting: "auto",
+    model: { provider: "anthropic", id: "claude-opus-4-6" },
     redaction: { extraRules: [{ type: "own", pattern: /corp-\d+/g }] },
     facts: FACTS,
     ...rest,

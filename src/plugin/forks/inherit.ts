@@ -18,7 +18,7 @@ import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import { formatNumber } from "../../text/truncate.ts";
 import { renderMessage } from "../../transcript/content.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
-import type { Transcript } from "../../transcript/message.ts";
+import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import type { HostFormat, HostMessage } from "../host/agent-host.ts";
 
 /** What a child is given of its parent's conversation. */
@@ -71,6 +71,8 @@ export interface InheritInput {
   readonly budgetChars?: number;
   /** Whether the child can call recall. */
   readonly hasRecall: boolean;
+  /** The model that the child asks. */
+  readonly model: ModelRef;
   /** How secrets are found for a child at another provider. */
   readonly redaction: RedactOptions;
   readonly facts: Pick<
@@ -210,8 +212,9 @@ function exactPreamble(
 }
 
 function pipelineOptions(input: InheritInput): ForkOptions {
-  const { profile, budgetChars, parentSessionId: sessionId, directive } = input;
+  const { profile, budgetChars, parentSessionId: sessionId, directive, model } = input;
   return {
+    model,
     ...(budgetChars === undefined ? {} : { budgetChars }),
     ...(profile === "documented" ? {} : { sessionId, directive }),
     profile,

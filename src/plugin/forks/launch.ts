@@ -53,6 +53,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     profile: context.options.fork.profile,
     setting: context.options.fork.way,
     redaction: context.redaction,
+    model: { provider: receiver.model.providerId, id: receiver.model.modelId },
     // Its own agent may lack it too, but a child that is told of a tool can see whether it has it.
     hasRecall: await context.host.sessions.hasTool(sessionId, "recall"),
     ...(context.options.fork.budgetChars === undefined

@@ -7,6 +7,7 @@ import {
   type Keep,
   type SessionLines,
 } from "./session-lines.ts";
+import { staleThoughtsOfPi } from "./stale-thoughts.ts";
 
 /** The lines of a session of pi: its head, and entries that each name the one before. */
 export function piLines(keep: Keep): SessionLines {
@@ -66,6 +67,7 @@ export function piLines(keep: Keep): SessionLines {
             severity: endsRepeated ? "broken" : "note",
             text: (lines) => `${lines} repeated`,
           }),
+          ...staleThoughtsOfPi(kept),
         ],
       };
     },

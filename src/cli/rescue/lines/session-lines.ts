@@ -29,6 +29,7 @@ export type Problem =
   | "empty-text"
   | "too-long"
   | "refused"
+  | "stale-thoughts"
   | "huge";
 
 /** Takes the lines of a session file as they come, and keeps what is needed of them, mended. */

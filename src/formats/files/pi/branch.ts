@@ -28,13 +28,18 @@ export function readBranch(branch: readonly PiEntry[]): BranchView {
   return { window, edits: editsIn(branch) };
 }
 
-/** An entry of ours announces the edits that follow it; each of them is ours once. */
 function withoutOwnEdits(branch: readonly PiEntry[]): readonly PiEntry[] {
+  const own = new Set<UnknownObject>(ownEdits(branch));
+  return branch.filter((entry) => !own.has(entry));
+}
+
+/** The edits of ours among some entries: an entry of ours announces those that follow it; each of them is ours once. */
+export function ownEdits<Entry extends UnknownObject>(branch: readonly Entry[]): readonly Entry[] {
   let announced = new Set<string>();
   return branch.filter(({ type, customType, data, targetId }) => {
     if (type === "custom" && customType === OWN_TYPE)
       announced = new Set(asArray(asObject(data).edited).map(textOrJson));
-    return type !== "context_edit" || !announced.delete(textOrJson(targetId));
+    return type === "context_edit" && announced.delete(textOrJson(targetId));
   });
 }
 

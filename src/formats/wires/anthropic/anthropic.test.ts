@@ -241,6 +241,20 @@ describe("the Anthropic format", () => {
     );
   });
 
+  it("keeps no hidden thinking for a model that binds it", () => {
+    const wire = {
+      ...(SAMPLES["signed and redacted thinking"] as AnthropicRequest),
+      model: "claude-opus-5-5",
+    };
+    const edited = anthropic.apply(wire, omitForChild()(anthropic.decode(wire)), AT);
+    expect(JSON.stringify(edited.messages)).not.toContain("thinking");
+    expect(anthropic.faults(edited).filter(({ rule }) => rule === "anthropic-22")).toEqual([]);
+    const older = { ...wire, model: "claude-opus-4-6" };
+    expect(anthropic.apply(older, omitForChild()(anthropic.decode(older)), AT).messages[3]).toBe(
+      wire.messages[3],
+    );
+  });
+
   it("lets thinking go with all that came of it", () => {
     const wire = [user(text("go")), assistant(thinking("t"), call("a")), user(result("a"), text("so"))];
     const turn = anthropic.decode(wire)[1];

@@ -9,6 +9,7 @@ import {
   type AnthropicRequest,
   type AnthropicWire,
   closeAnthropic,
+  hasBoundThoughts,
   isMarked,
   isThinkingOn,
   MAX_CACHE_MARKS,
@@ -91,10 +92,13 @@ function resultsFirst(blocks: Blocks): Blocks {
   ];
 }
 
-/** The turn whose tools were just called must start with its thinking when thinking is on; a list does not say whether it is. */
+/**
+ * The turn whose tools were just called must start with its thinking when thinking is on, but for models that bind it; a list
+ * says neither.
+ */
 function keepThinkingOfLastCall(blocks: Blocks, { wire, isLast }: TurnContext<AnthropicWire>): Blocks {
   const isCalling = isLast && blocks.some(({ half }) => half === "call");
-  const mayThink = Array.isArray(wire) || isThinkingOn(wire);
+  const mayThink = Array.isArray(wire) || (isThinkingOn(wire) && !hasBoundThoughts(wire));
   const isKept = (isCalling && mayThink) || !blocks.some(({ hidden }) => hidden);
   const kept = isKept ? blocks : blocks.filter(({ hidden }) => hidden !== true);
   return isCalling ? thinkingFirst(kept) : kept;

@@ -73,6 +73,12 @@ describe("rules of Anthropic", () => {
       bad: loop(text("on it"), thinking("s"), use("a")),
     },
     {
+      rule: "anthropic-22",
+      name: "a model that binds its thinking takes a loop without any",
+      good: { model: "claude-opus-5-5", thinking: { type: "adaptive" }, messages: loop(use("a")) },
+      bad: { model: "claude-opus-5", thinking: { type: "adaptive" }, messages: loop(use("a")) },
+    },
+    {
       rule: "anthropic-23",
       name: "no mark on thinking",
       good: loop(thinking("s"), { ...use("a"), ...mark }),

@@ -11,7 +11,7 @@ import {
   type WirePlace,
   wireList,
 } from "../../faults/find-common-faults.ts";
-import { isBlankText, isMarked, isThinkingOn, MAX_CACHE_MARKS } from "./read-message.ts";
+import { hasBoundThoughts, isBlankText, isMarked, isThinkingOn, MAX_CACHE_MARKS } from "./read-message.ts";
 
 /**
  * What Anthropic's Messages API would refuse in a request, or in its bare list of messages. Checks common-01 to
@@ -68,11 +68,12 @@ function* blockFaults(conversation: readonly WireMessage[]): Generator<Fault> {
   }
 }
 
-/** anthropic-22: with thinking on, the last turn that called a tool starts with its thinking. */
+/** anthropic-22: with thinking on, the last turn that called a tool starts with its thinking, but for models that bind it. */
 function* thinkingFaults(wire: unknown, conversation: readonly WireMessage[]): Generator<Fault> {
   const isLoopOpen = hasBlock(conversation.at(-1), "result");
   const last = isLoopOpen ? conversation.findLast((message) => message.side === "assistant") : undefined;
   if (last === undefined || !hasBlock(last, "call") || last.blocks[0]?.type === "reasoning") return;
+  if (hasBoundThoughts(wire)) return;
   if (isThinkingOn(wire) || hasBlock(last, "reasoning"))
     yield faultAt(
       "anthropic-22",

@@ -1,3 +1,4 @@
+import { modelFacts } from "../../../models/model-facts.ts";
 import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { FilePart, Part, ToolPart } from "../../../transcript/part.ts";
 import type { Block, ItemContent } from "../../blocks/block-adapter.ts";
@@ -16,9 +17,10 @@ export interface AnthropicMessage {
   readonly content: unknown;
 }
 
-/** A request of that API; `system`, `tools` and `thinking` are looked at, everything else is kept. */
+/** A request of that API; `model`, `system`, `tools` and `thinking` are looked at, everything else is kept. */
 export interface AnthropicRequest {
   readonly messages: readonly AnthropicMessage[];
+  readonly model?: unknown;
   readonly system?: unknown;
   readonly tools?: unknown;
   readonly thinking?: unknown;
@@ -175,4 +177,10 @@ export const MAX_CACHE_MARKS = 4;
 export function isThinkingOn(wire: unknown): boolean {
   const { type } = asObject(asObject(wire).thinking);
   return type === "enabled" || type === "adaptive";
+}
+
+/** True for a request whose model binds its thoughts to what stands before them: it takes a tool loop without any. */
+export function hasBoundThoughts(wire: unknown): boolean {
+  const id = asString(asObject(wire).model);
+  return id !== undefined && modelFacts({ provider: "anthropic", id }).afterEdit === "refused";
 }
