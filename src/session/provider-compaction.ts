@@ -55,9 +55,10 @@ export function planByProvider(
   const provider = ports.summarizer?.byProvider;
   const window = core.window();
   if (provider === undefined || memory.providerFailed || !takesBlocks(core)) return undefined;
+  const { acts = "nothing" } = memory.management;
+  if (acts !== "nothing" || window.native?.made === "by-itself") return undefined;
   // Hooks may say what is asked, and veto it.
-  if (memory.management.acts !== undefined && memory.management.acts !== "nothing") return undefined;
-  if ((ports.hooks ?? []).length > 0 || window.native?.made === "by-itself") return undefined;
+  if ((ports.hooks ?? []).length > 0) return undefined;
   const areBound = memory.thoughts.refused || modelFacts(memory.model ?? {}).afterEdit !== "kept";
   if (!areBound || window.thoughtCount === 0) return undefined;
   const { shown } = window;
@@ -183,8 +184,7 @@ export async function compactByProvider(
   const tokensAfter = contextTokens(messages.filter(isVisibleToModel), plan.estimate);
   if (block === undefined || edits === undefined || !hasGained(plan, tokensAfter)) {
     memory.providerFailed = true;
-    const why =
-      result.status === "failed" ? errorText(result.error) : `${result.status}, and no usable block`;
+    const why = result.status === "failed" ? errorText(result.error) : WITHOUT_BLOCK[result.status];
     log.warn(
       "provider-not-compacting",
       `The provider was asked to compact and did not (${why}); summaries are written as without it.`,
@@ -210,6 +210,12 @@ export async function compactByProvider(
   const end: CompactionEnd = { type: "compaction_end", ...about, after, tokensAfter };
   return { trigger, fits: true, outcome, then, failure: undefined, end };
 }
+
+const WITHOUT_BLOCK = {
+  done: "what came back is no block, or does not make enough room",
+  timeout: "it took too long",
+  idle: "it fell silent",
+} as const;
 
 const WHY = { stage: "compaction", reason: "summarized" } as const;
 
