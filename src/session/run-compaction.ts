@@ -39,7 +39,17 @@ export async function runCompaction(
   if (found !== undefined) {
     await dropBackground(core);
     const finished = await compactByProvider(core, found, signal);
-    if (finished === "aborted") return { status: "aborted" };
+    if (finished === "aborted") {
+      const { tokensBefore } = found.plan;
+      core.note({
+        step: "compact",
+        reason: trigger,
+        outcome: "aborted",
+        tokensBefore,
+        tokensAfter: tokensBefore,
+      });
+      return { status: "aborted" };
+    }
     if (finished !== "failed") return settle(core, finished);
     // What an earlier block stands for has to be readable for a summary of ours.
     const edits = useShadowEdits(core);

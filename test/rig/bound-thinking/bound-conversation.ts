@@ -253,7 +253,7 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
           return conversation.restart();
         case "compact":
           session.observe(decoded());
-          await session.prepare({ demand: "manual" });
+          await session.prepare({ demand: "manual", idleMs });
           return;
         case "pause":
           idleMs = 3_600_000;
