@@ -37,7 +37,7 @@ export interface PlayOptions {
 /** How strict each provider is about thoughts. */
 export const THINKING: Readonly<Record<RecordedApi, ThinkingMode>> = {
   anthropic: "free",
-  "openai-chat": "bound",
+  "openai-chat": "free",
   "openai-responses": "bound",
   gemini: "bound",
 };

@@ -40,7 +40,10 @@ export interface TakenThoughts {
 
 export type SignContent = <Block extends UnknownObject>(content: readonly Block[]) => readonly Block[];
 
-/** `free`: as `bound`, but Claude takes thoughts that are bound to another conversation, as it does for old accounts. */
+/**
+ * `free`: as `bound`, but Claude takes thoughts that are bound to another conversation, as it does for old accounts, and
+ * DeepSeek and Kimi do without theirs.
+ */
 export type ThinkingMode = "bound" | "free";
 
 /** Rules of a provider that has not answered yet. */
@@ -73,7 +76,7 @@ export function createThinkingRules(mode: ThinkingMode = "bound"): ThinkingRules
       }
       case "openai-chat": {
         if (!MUST_RESEND.test(model)) return TAKEN;
-        const refused = findMissingReasoning(body, model);
+        const refused = mode === "bound" ? findMissingReasoning(body, model) : undefined;
         return refused === undefined ? { type: "taken", reasoning: "Hm." } : openAiRefusal(refused);
       }
       case "gemini": {
