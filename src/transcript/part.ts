@@ -37,6 +37,8 @@ export interface TextPart extends PartBase {
 export interface ReasoningPart extends PartBase {
   readonly type: "reasoning";
   readonly text: string;
+  /** Characters of the whole thought as only its provider can read it, where it is sent again beside the text or in its place. */
+  readonly sealedChars?: number;
   /** Set where only the beginning of a recorded text was kept. */
   readonly cut?: Cut;
 }
