@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readEvalSession } from "../src/cli/eval/run-eval.ts";
 import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
-import { measureTokens, type TokenStep } from "../src/eval/measures/measure-cost.ts";
-import { quantileOf } from "../src/eval/report/summarize-recall.ts";
+import { measurePrompts, type PromptStep } from "../src/eval/measures/measure-tokens.ts";
+import { tokenError } from "../src/eval/report/summarize-tokens.ts";
 import { groupBy } from "../src/text/json.ts";
 import { familyCost, type TokenFamily, tokenFamilyOf } from "../src/text/tokens/estimate-tokens.ts";
 
-// Fits a family's scale and price of a call on half of the sessions and tells the error on the other half.
+// Fits a family's scale and price of a call to the prompts of one half of the sessions and tells the error on the other.
 // The transcripts stay where they are: node scripts/run-ts.mjs scripts/fit-calibrated.ts <folder of sessions>
 
 interface Costs {
@@ -15,9 +15,10 @@ interface Costs {
   readonly callTokens: number;
 }
 
-const MIN_STEPS = 40;
-const MEDIAN_BAR = 0.1;
-const P90_BAR = 0.2;
+const MIN_REQUESTS = 40;
+const MEDIAN_BAR = 0.08;
+const P90_BAR = 0.22;
+const BIAS_BAR = 0.04;
 
 const folders = process.argv.slice(2);
 if (folders.length === 0) {
@@ -28,72 +29,75 @@ const halves = await readHalves(folders);
 const families = [...groupBy([...halves.flat()], ({ model }) => tokenFamilyOf(model)).keys()];
 for (const family of families) report(family);
 
-async function readHalves(paths: readonly string[]): Promise<readonly [TokenStep[], TokenStep[]]> {
-  const read: readonly [TokenStep[], TokenStep[]] = [[], []];
+async function readHalves(paths: readonly string[]): Promise<readonly [PromptStep[], PromptStep[]]> {
+  const read: readonly [PromptStep[], PromptStep[]] = [[], []];
   for (const name of await findTranscriptFiles(paths)) {
     const bytes = readFileSync(name);
     const file = await readEvalSession(bytes, { name, branches: "file" });
     if (file.status === "unreadable") continue;
     const isOdd = (createHash("sha256").update(bytes).digest()[0] ?? 0) % 2 === 1;
-    read[isOdd ? 1 : 0].push(...measureTokens(file.session));
+    read[isOdd ? 1 : 0].push(...measurePrompts(file.session).filter(({ isComparable }) => isComparable));
   }
   return read;
 }
 
 function report(family: TokenFamily): void {
-  const [one, other] = halves.map((steps) => steps.filter(({ model }) => tokenFamilyOf(model) === family));
-  if (one === undefined || other === undefined || Math.min(one.length, other.length) < MIN_STEPS) {
-    console.log(`${family}: ${one?.length ?? 0} and ${other?.length ?? 0} steps, too few to fit`);
-    return;
-  }
-  console.log(`${family}: ${one.length} steps in one half, ${other.length} in the other`);
-  console.log(
-    `  as shipped ${show(familyCost(family))}: ${errors(one, familyCost(family))} | ${errors(other, familyCost(family))}`,
+  const [one = [], other = []] = halves.map((steps) =>
+    steps.filter(({ model }) => tokenFamilyOf(model) === family),
   );
+  console.log(`${family}: ${one.length} requests in one half, ${other.length} in the other`);
+  const shipped = familyCost(family);
+  console.log(`  as shipped ${show(shipped)}`);
+  printErrors([...one, ...other], shipped);
+  if (Math.min(one.length, other.length) < MIN_REQUESTS) return;
   for (const [fittedOn, judgedOn, name] of [
     [one, other, "the first half, judged on the second"],
     [other, one, "the second half, judged on the first"],
   ] as const) {
     const costs = fitCosts(fittedOn);
-    console.log(`  fitted on ${name} ${show(costs)}: ${errors(judgedOn, costs)}`);
+    console.log(`  fitted on ${name} ${show(costs)}`);
+    printErrors(judgedOn, costs);
   }
-  const all = fitCosts([...one, ...other]);
-  console.log(`  fitted on both ${show(all)}: ${errors([...one, ...other], all)}`);
 }
 
-/**
- * The costs whose errors stay furthest below both bars. Hosts add text that we do not see, so single steps cost more
- * than they show: the mean error would follow the many clear steps and let the others run away.
- */
-function fitCosts(steps: readonly TokenStep[]): Costs {
+/** The costs whose errors stay furthest below the bars; every model of the family weighs the same. */
+function fitCosts(steps: readonly PromptStep[]): Costs {
+  const models = [...groupBy([...steps], ({ model }) => model).values()].filter(
+    ({ length }) => length >= MIN_REQUESTS,
+  );
   let best: { readonly costs: Costs; readonly error: number } | undefined;
-  for (let percent = 90; percent <= 150; percent++) {
-    for (let callTokens = 0; callTokens <= 200; callTokens += 5) {
+  for (let percent = 90; percent <= 180; percent += 1) {
+    for (let callTokens = 0; callTokens <= 120; callTokens += 10) {
       const costs = { scale: percent / 100, callTokens };
-      const all = steps.map((step) => errorOf(step, costs));
-      const error = quantileOf(all, 0.5) / MEDIAN_BAR + quantileOf(all, 0.9) / P90_BAR;
+      const error = models.reduce((sum, ofModel) => {
+        const { median, p90, bias } = errorsOf(ofModel, costs);
+        return sum + median / MEDIAN_BAR + p90 / P90_BAR + Math.abs(bias) / BIAS_BAR;
+      }, 0);
       if (best === undefined || error < best.error) best = { costs, error };
     }
   }
   return best?.costs ?? { scale: 1, callTokens: 0 };
 }
 
-function errorOf(step: TokenStep, costs: Costs): number {
-  return Math.abs(estimate(step, costs) / step.usageTokens - 1);
+/** The errors of estimates with other costs than those that ship. */
+function errorsOf(steps: readonly PromptStep[], { scale, callTokens }: Costs) {
+  return tokenError(
+    steps.map(({ model, estimatedTokens, promptTokens, unscaledTokens, calls }) => {
+      const shipped = familyCost(tokenFamilyOf(model));
+      const more = unscaledTokens * (scale - shipped.scale) + calls * (callTokens - shipped.callTokens);
+      return [estimatedTokens + more, promptTokens];
+    }),
+  );
 }
 
-function estimate({ unscaledTokens, calls }: TokenStep, { scale, callTokens }: Costs): number {
-  return unscaledTokens * scale + calls * callTokens;
-}
-
-function errors(steps: readonly TokenStep[], costs: Costs): string {
-  const all = steps.map((step) => errorOf(step, costs));
-  const [counted, estimated] = [
-    (step: TokenStep) => step.usageTokens,
-    (step: TokenStep) => estimate(step, costs),
-  ].map((tokens) => steps.reduce((sum, step) => sum + tokens(step), 0));
-  const bias = (estimated ?? 0) / (counted ?? 1) - 1;
-  return `median ${percent(quantileOf(all, 0.5))}, p90 ${percent(quantileOf(all, 0.9))}, bias ${percent(bias)}`;
+function printErrors(steps: readonly PromptStep[], costs: Costs): void {
+  for (const [model, ofModel] of groupBy([...steps], (step) => step.model)) {
+    if (ofModel.length < MIN_REQUESTS) continue;
+    const { median, p90, bias } = errorsOf(ofModel, costs);
+    console.log(
+      `    ${model}, ${ofModel.length} requests: median ${percent(median)}, p90 ${percent(p90)}, bias ${percent(bias)}`,
+    );
+  }
 }
 
 function show({ scale, callTokens }: Costs): string {

@@ -1,8 +1,9 @@
 import type { Transcript } from "../transcript/message.ts";
 import { type CompactionMeasure, measureCompaction } from "./measures/measure-compaction.ts";
-import { type LoopCost, measureCost, measureTokens, type TokenStep } from "./measures/measure-cost.ts";
+import { type LoopCost, measureCost } from "./measures/measure-cost.ts";
 import { type DriftMeasure, measureDrift } from "./measures/measure-drift.ts";
 import { measureRecall, type ProbeResult, probesOf } from "./measures/measure-recall.ts";
+import { measurePrompts, measureTokens, type PromptStep, type TokenStep } from "./measures/measure-tokens.ts";
 import type { EvalPolicy } from "./measures/policies.ts";
 import { plainMessages } from "./probe/history-text.ts";
 import type { EvalSession } from "./probe/places.ts";
@@ -29,6 +30,7 @@ export async function measureSession(session: EvalSession, options: EvalOptions)
     drift: wants("drift") ? await measureDrift(session) : { points: [], files: undefined },
     cost: wants("cost") ? await measureCost(session, probes) : [],
     tokens: wants("tokens") ? measureTokens(session) : [],
+    prompts: wants("tokens") ? measurePrompts(session) : [],
     speed: wants("speed") && longest !== undefined ? measureSpeed(longest.history, options) : [],
   };
 }
@@ -42,6 +44,7 @@ export interface SessionMeasure {
   readonly drift: DriftMeasure;
   readonly cost: readonly LoopCost[];
   readonly tokens: readonly TokenStep[];
+  readonly prompts: readonly PromptStep[];
   readonly speed: readonly SpeedSample[];
 }
 

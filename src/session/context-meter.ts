@@ -1,6 +1,6 @@
 import { stepToCheck } from "../compaction/trigger/overflow.ts";
 import { omitUndefined } from "../text/json.ts";
-import { type TokenFamily, tokenFamilyOf } from "../text/tokens/estimate-tokens.ts";
+import { familyCost, type TokenFamily, tokenFamilyOf } from "../text/tokens/estimate-tokens.ts";
 import {
   type ContextEstimate,
   type ContextEstimateOptions,
@@ -9,9 +9,15 @@ import {
   estimateBySums,
   fixedTokens,
   observeUsage,
+  promptTokens,
   reportsContextUsage,
 } from "../transcript/estimate-context.ts";
-import { calibrate, startCalibration } from "../transcript/estimate-message.ts";
+import {
+  calibrate,
+  scaleOf,
+  startCalibration,
+  type TokenCalibration,
+} from "../transcript/estimate-message.ts";
 import type { Message, MessageId, ModelRef, Transcript } from "../transcript/message.ts";
 import { type ContextWindow, createWindowReader } from "./window.ts";
 
@@ -56,20 +62,24 @@ export interface PromptOverhead {
 export function createContextMeter(readWindow: () => ContextWindow, settings: MeterSettings): ContextMeter {
   let model = settings.model;
   let { systemChars, toolsChars } = validOverhead(settings);
-  let calibration = startCalibration(model?.id ?? "", familyOf(model));
-  let applied = calibration;
+  /** What was learned, by the id of the model: one that comes back finds its own. */
+  const learned = new Map<string, TokenCalibration>();
+  let applied: TokenCalibration | undefined;
   let epoch = 0;
   let epochStartIndex = 0;
   let sumUp: ((marked: Transcript) => readonly ContextSums[]) | undefined;
   let last: Measured | undefined;
   const distrusted = new Set<MessageId>();
 
+  function learnedOf(asked: ModelRef | undefined): TokenCalibration | undefined {
+    return asked && learned.get(asked.id);
+  }
+
   function options(): ContextEstimateOptions {
     return {
       estimator: settings.estimator,
       family: familyOf(model),
-      ...(applied.observations > 0 && { calibration: applied }),
-      ...omitUndefined({ model, systemChars, toolsChars }),
+      ...omitUndefined({ model, systemChars, toolsChars, calibration: applied }),
     };
   }
 
@@ -98,8 +108,9 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     if (last?.marked === marked) return last.estimate;
     if (last?.version !== version) {
       // A new scale counts from here on only: until the next restart estimates can be compared.
-      if (applied !== calibration) sumUp = undefined;
-      applied = calibration;
+      const newest = learnedOf(model);
+      if (applied !== newest) sumUp = undefined;
+      applied = newest;
     }
     const estimate = estimateBySums(marked, sums(), {
       ...options(),
@@ -108,6 +119,24 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     });
     last = { marked, version, estimate };
     return estimate;
+  }
+
+  /**
+   * Which messages have usage that can be of all that was sent. Some gateways leave out what was cached: then it is less
+   * than half of what was counted before, or of what the family's scale makes of the messages.
+   */
+  function wholeUsage(): (index: number) => boolean {
+    const unlearned = familyCost(familyOf(model)).scale / scaleOf(options());
+    const whole: boolean[] = [];
+    let largestTokens = 0;
+    for (const [index, { usage }] of readWindow().marked.entries()) {
+      const counted = promptTokens(usage);
+      const { tokens, leftOutTokens } = sums()[index] as ContextSums;
+      const least = MIN_WHOLE_SHARE * Math.max(largestTokens, (tokens - leftOutTokens) * unlearned);
+      whole.push(counted >= least);
+      if (index >= startIndex()) largestTokens = Math.max(largestTokens, counted);
+    }
+    return (index) => whole[index] === true;
   }
 
   /** For each of these messages the span from the usage before it to its own, oldest first. */
@@ -162,17 +191,22 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     },
 
     learn(ids) {
-      const family = familyOf(model);
-      for (const [start, end] of usageSpans(ids)) {
+      const spans = usageSpans(ids);
+      if (spans.length === 0) return;
+      const isWhole = wholeUsage();
+      for (const [start, end] of spans) {
+        if (!isWhole(start) || !isWhole(end)) continue;
         const span = readWindow().marked.slice(start, end + 1);
-        const seen = observeUsage(span, { epoch, epochStartIndex: startIndex() - start, family });
+        const seen = observeUsage(span, { epoch, epochStartIndex: startIndex() - start });
         if (seen === undefined) continue;
-        if (seen.model !== calibration.model) calibration = startCalibration(seen.model, family);
-        calibration = calibrate(calibration, seen);
+        const before = learned.get(seen.model) ?? startCalibration(seen.model, tokenFamilyOf(seen.model));
+        const after = calibrate(before, seen);
+        if (after !== before) learned.set(seen.model, after);
       }
     },
 
     setModel(next) {
+      if (next?.id !== model?.id) applied = learnedOf(next);
       model = next;
       last = undefined;
       sumUp = undefined;
@@ -197,6 +231,9 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     },
   };
 }
+
+/** No estimate is as far off as this. */
+const MIN_WHOLE_SHARE = 0.5;
 
 /** The newest estimate, and the window that it is of. */
 interface Measured extends Pick<ContextWindow, "marked" | "version"> {

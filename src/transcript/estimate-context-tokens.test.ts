@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript as notated } from "../../test/rig/notation.ts";
+import type { TokenFamily } from "../text/tokens/estimate-tokens.ts";
 import { type ContextEstimateOptions, estimateContextTokens } from "./estimate-context.ts";
 import { estimateMessageTokens, startCalibration } from "./estimate-message.ts";
 import type { Message, Transcript, Usage } from "./message.ts";
+import type { Part } from "./part.ts";
 
 const usage = (change: Partial<Usage> = {}): Usage => ({
   inputTokens: 0,
@@ -232,6 +234,44 @@ describe("the interval of a context estimate", () => {
       tokens: 50,
       high: 50,
     });
+  });
+});
+
+describe("thoughts of earlier turns", () => {
+  const thought: Part = { type: "reasoning", text: "", sealedChars: 10_000 };
+  const thoughtful = (notation: string, ...at: readonly number[]): Transcript =>
+    transcript(notation, Object.fromEntries(at.map((index) => [index, { parts: [thought] }])));
+  const tokens = (messages: Transcript, family: TokenFamily, options: ContextEstimateOptions = {}) =>
+    estimateContextTokens(messages, { estimator: "calibrated", family, ...options }).tokens;
+
+  it("are counted where the model reads them again, and those of the running turn everywhere", () => {
+    const messages = thoughtful("u:9 a u:9 a a", 1, 3, 4);
+    const words = tokens(transcript("u:9 a u:9 a a"), "claude");
+    expect(tokens(messages, "claude")).toBe(words + 7200);
+    expect(tokens(messages, "claude-3.7")).toBe(words + 4800);
+    expect(tokens(messages.slice(0, 2), "claude-3.7")).toBe(tokens(messages.slice(0, 2), "claude"));
+  });
+
+  it("end with a message of the user that the model sees, not with a hidden one", () => {
+    const messages = thoughtful("u:9 a u:9", 1);
+    const hidden = messages.with(2, { ...(messages[2] as Message), metadata: { agentVisible: false } });
+    expect(tokens(hidden, "gpt") - tokens(messages, "gpt")).toBeGreaterThan(2300);
+  });
+
+  it("stay in what the provider counted until it counts again", () => {
+    const model = { provider: "p", id: "m" };
+    const counted = thoughtful("u:9 a u:9", 1).map((message, index) =>
+      index === 1 ? { ...message, usage: usage({ totalTokens: 5000 }), model } : message,
+    );
+    expect(tokens(counted, "claude-3.7", { model })).toBe(
+      5000 + tokens(transcript("u:9 a u:9").slice(2), "claude"),
+    );
+  });
+
+  it("count as all text does in the documented estimate", () => {
+    const spoken: Part = { type: "reasoning", text: "x".repeat(400) };
+    const messages = transcript("u:40 a u:40", { 1: { parts: [spoken] } });
+    expect(estimateContextTokens(messages, { family: "claude-3.7" }).tokens).toBe(120);
   });
 });
 

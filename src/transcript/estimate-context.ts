@@ -20,6 +20,7 @@ import { hasOnlyStub, outcomeText } from "./content.ts";
 import {
   estimateMessageTokens,
   estimateResultTokens,
+  estimateThoughtTokens,
   MESSAGE_ESTIMATE_SHAPE,
   type MessageEstimateOptions,
   messageSizes,
@@ -62,12 +63,12 @@ export function estimateBySums(
   const estimating = withFamily(options);
   const lastUsageIndex = newestUsageIndex(transcript, sums, options);
   const counted = transcript[lastUsageIndex];
-  const { tokens } = sumsAt(sums, transcript.length);
+  const { tokens, leftOutTokens } = sumsAt(sums, transcript.length);
   const usageTokens = usageTotalTokens(counted?.usage);
   // The model had not seen the results of its own calls when its usage was counted.
   const estimated =
     counted === undefined
-      ? tokens + fixedTokens(estimating)
+      ? tokens - leftOutTokens + fixedTokens(estimating)
       : tokens - sumsAt(sums, lastUsageIndex + 1).tokens + estimateResultTokens(counted, estimating);
   const { low, high } = intervalOf(estimating);
   return {
@@ -110,6 +111,10 @@ function newestUsageIndex(
 export interface ContextSums {
   /** By estimate alone. */
   readonly tokens: number;
+  /** Of thoughts among them that the model no longer reads, since a turn has begun after them. */
+  readonly leftOutTokens: number;
+  /** Of the thoughts since the user's last message. */
+  readonly turnThoughtTokens: number;
   /** Of system messages. */
   readonly systemTokens: number;
   /** Characters of tool outputs that were neither cleared nor archived. */
@@ -124,6 +129,8 @@ export interface ContextSums {
 
 const NO_SUMS: ContextSums = {
   tokens: 0,
+  leftOutTokens: 0,
+  turnThoughtTokens: 0,
   systemTokens: 0,
   outputChars: 0,
   clearedAt: Number.NEGATIVE_INFINITY,
@@ -162,14 +169,23 @@ function addMessage(before: ContextSums, message: Message, options: Estimating):
   const isVisible = isVisibleToModel(message);
   const tokens = isVisible ? estimateMessageTokens(message, options) : 0;
   const writtenAt = message.summary === true ? message.createdAt : undefined;
+  const startsTurn = isVisible && message.role === "user" && dropsThoughts(options);
   return {
     tokens: before.tokens + tokens,
+    leftOutTokens: before.leftOutTokens + (startsTurn ? before.turnThoughtTokens : 0),
+    turnThoughtTokens:
+      (startsTurn ? 0 : before.turnThoughtTokens) + (isVisible ? estimateThoughtTokens(message, options) : 0),
     systemTokens: before.systemTokens + (message.role === "system" ? tokens : 0),
     outputChars: before.outputChars + outputCharsOf(message),
     clearedAt: isVisible ? Math.max(before.clearedAt, clearedAtOf(message)) : before.clearedAt,
     summaryAt: Math.max(before.summaryAt, writtenAt ?? Number.NEGATIVE_INFINITY),
     usageIndex: before.usageIndex,
   };
+}
+
+/** True where the model does not read the thoughts of earlier turns; the documented estimate counts all that is there. */
+function dropsThoughts({ estimator, family }: Estimating): boolean {
+  return estimator === "calibrated" && familyCost(family).thoughts === "last-turn";
 }
 
 function outputCharsOf({ parts }: Message): number {
@@ -286,7 +302,7 @@ const FAILED_FINISHES: ReadonlySet<string> = new Set(["error", "aborted", "abort
  */
 export function observeUsage(
   transcript: Transcript,
-  { epoch, epochStartIndex = 0, family = "gpt" }: ObserveUsageOptions,
+  { epoch, epochStartIndex = 0 }: ObserveUsageOptions,
 ): TokenObservation | undefined {
   const newerIndex = transcript.findLastIndex(reportsContextUsage);
   const olderIndex = transcript.findLastIndex(
@@ -298,35 +314,43 @@ export function observeUsage(
   const model = newer.model?.id;
   if (model === undefined || model !== older.model?.id) return undefined;
 
+  const { callTokens, thoughts } = familyCost(tokenFamilyOf(model));
   const between = transcript.slice(olderIndex, newerIndex).filter(isVisibleToModel);
   if (between.some(isUncountable)) return undefined;
+  const leavesOut = thoughts === "last-turn" && between.some(({ role }) => role === "user");
+  if (leavesOut && between.some(hasThoughts)) return undefined;
   let estimatedTokens = 0;
-  let calls = 0;
+  let ownTokens = 0;
   for (const message of between) {
     const sizes = messageSizes(message, "calibrated");
     estimatedTokens += sizes.writtenTokens + sizes.resultTokens;
-    calls += sizes.calls;
+    ownTokens += sizes.sealedTokens + sizes.calls * callTokens;
   }
   const grownTokens = promptTokens(newer.usage) - promptTokens(older.usage);
-  const usageTokens = grownTokens - calls * familyCost(family).callTokens;
-  return { model, epoch, estimatedTokens, usageTokens };
+  return { model, epoch, estimatedTokens, usageTokens: grownTokens - ownTokens };
 }
 
 interface ObserveUsageOptions {
   readonly epoch: number;
   /** How many messages there were when the context last changed. */
   readonly epochStartIndex?: number;
-  readonly family?: TokenFamily;
 }
 
-/** Reasoning may be dropped by the provider, media are priced by size, a summary changes what came before. */
+/** Thoughts of unknown length, media, which are priced by size, and a summary, which changes what came before. */
 function isUncountable(message: Message): boolean {
-  const { writtenMedia, resultMedia } = messageSizes(message, "calibrated");
+  const { writtenMedia, resultMedia, sealedTokens } = messageSizes(message, "calibrated");
   if (message.summary === true || writtenMedia + resultMedia > 0) return true;
-  return message.parts.some((part) => part.type === "reasoning" && part.agentVisible !== false);
+  return sealedTokens === 0 && hasThoughts(message);
 }
 
-function promptTokens({ inputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
+function hasThoughts({ parts }: Message): boolean {
+  return parts.some((part) => part.type === "reasoning" && part.agentVisible !== false);
+}
+
+/** The tokens of a request's prompt; 0 when unknown. */
+export function promptTokens(usage: Usage | undefined): number {
+  if (usage === undefined) return 0;
+  const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return atLeastZero(inputTokens) + atLeastZero(cacheReadTokens) + atLeastZero(cacheWriteTokens);
 }
 

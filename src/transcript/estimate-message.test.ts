@@ -8,10 +8,11 @@ import {
   charsOfPart,
   estimateMessageTokens,
   estimateResultTokens,
+  estimateThoughtTokens,
   startCalibration,
 } from "./estimate-message.ts";
 import type { Message } from "./message.ts";
-import { CLEARED_PLACEHOLDER, type Part, type ToolPart } from "./part.ts";
+import { CLEARED_PLACEHOLDER, type Part, type ReasoningPart, type ToolPart } from "./part.ts";
 
 function message(...parts: readonly Part[]): Message {
   return deepFreeze({ id: "m1", role: "assistant", parts });
@@ -167,7 +168,7 @@ describe("estimateMessageTokens", () => {
     const ofGpt = estimateMessageTokens(message(part), { estimator: "calibrated" });
     const ofClaude = estimateMessageTokens(message(part), { estimator: "calibrated", family: "claude" });
     expect(Math.abs(ofGpt - (shape + 12))).toBeLessThanOrEqual(2);
-    expect(Math.abs(ofClaude - (shape * 1.13 + 95))).toBeLessThanOrEqual(2);
+    expect(Math.abs(ofClaude - (shape * 1.13 + 80))).toBeLessThanOrEqual(2);
   });
 
   it("prefers the scale that the session has taught, and never scales media by it", () => {
@@ -178,6 +179,59 @@ describe("estimateMessageTokens", () => {
       Math.abs(estimateMessageTokens(words, { estimator: "calibrated", calibration }) - 2 * plain),
     ).toBeLessThanOrEqual(2);
     expect(estimateMessageTokens(message(image), { estimator: "calibrated", calibration })).toBe(1200);
+  });
+});
+
+describe("thoughts", () => {
+  const calibrated = { estimator: "calibrated", family: "claude-4.7" } as const;
+  const words = "first look at the tests, then at the code ".repeat(10);
+  const thought = (change: Partial<ReasoningPart> = {}): Part => ({
+    type: "reasoning",
+    text: words,
+    ...change,
+  });
+  const usage = (reasoningTokens: unknown) => ({
+    inputTokens: 10,
+    outputTokens: 10,
+    reasoningTokens: reasoningTokens as number,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+  });
+  const ofText = estimateMessageTokens(message({ type: "text", text: words }), calibrated);
+
+  it("count as their text where nothing else is known of them", () => {
+    expect(estimateMessageTokens(message(thought()), calibrated)).toBe(ofText);
+    expect(estimateMessageTokens(message(thought({ sealedChars: 40 })), calibrated)).toBe(ofText);
+  });
+
+  it("count as what is sealed where only a summary can be read, or nothing", () => {
+    expect(estimateMessageTokens(message(thought({ sealedChars: 10_000 })), calibrated)).toBe(2400);
+    expect(estimateMessageTokens(message(thought({ text: "", sealedChars: 1000 })), calibrated)).toBe(240);
+    const one = thought({ text: "", sealedChars: 1000 });
+    expect(estimateMessageTokens(message(one, one), calibrated)).toBe(480);
+  });
+
+  it("count as the provider counted them", () => {
+    const counted = { ...message(thought({ text: "" })), usage: usage(700) };
+    expect(estimateMessageTokens(counted, calibrated)).toBe(700);
+    expect(estimateThoughtTokens(counted, calibrated)).toBe(700);
+    expect(estimateMessageTokens({ ...message(text(40)), usage: usage(700) })).toBe(10);
+  });
+
+  it.each([0, -700, Number.NaN, Number.POSITIVE_INFINITY, 10_000_000, "700", undefined])(
+    "are not believed to be %s tokens long",
+    (reasoningTokens) => {
+      const counted = { ...message(thought()), usage: usage(reasoningTokens) };
+      expect(estimateMessageTokens(counted, calibrated)).toBe(ofText);
+    },
+  );
+
+  it("count nothing when they are hidden, and as characters where the documents say so", () => {
+    const hidden = { ...thought({ sealedChars: 10_000 }), agentVisible: false } as Part;
+    expect(estimateMessageTokens({ ...message(hidden), usage: usage(700) }, calibrated)).toBe(0);
+    expect(estimateMessageTokens({ ...message(thought({ sealedChars: 10_000 })), usage: usage(700) })).toBe(
+      ceilQuarter(words.length),
+    );
   });
 });
 

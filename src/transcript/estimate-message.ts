@@ -11,7 +11,7 @@ import {
 } from "../text/tokens/estimate-tokens.ts";
 import { isCleared, outcomeText } from "./content.ts";
 import { isVisibleToModel, type Message, shownOutcome } from "./message.ts";
-import { CLEARED_PLACEHOLDER, type FilePart, type Part } from "./part.ts";
+import { CLEARED_PLACEHOLDER, type FilePart, type Part, type ReasoningPart } from "./part.ts";
 
 /**
  * About how many tokens a message brings into the model's window, rounded up. What is hidden counts nothing,
@@ -28,6 +28,11 @@ export function estimateMessageTokens(
 /** The tokens of a message's tool results alone: what came in after the model had written the message. */
 export function estimateResultTokens(message: Message, options: MessageEstimateOptions = {}): number {
   return scaledTokens(message, { ...options, what: "results" });
+}
+
+/** The tokens of a message's thoughts alone, which some models read again only until the next request of the user. */
+export function estimateThoughtTokens(message: Message, options: MessageEstimateOptions = {}): number {
+  return Math.floor(thoughtTokens(messageSizes(message, options.estimator ?? "documented"), options));
 }
 
 /** How the tokens of a message are counted. */
@@ -59,6 +64,10 @@ const checkOptions = optionsCheck({
 /** The size of a message before scaling and rounding. Media cost the same with every estimator. */
 interface MessageSizes {
   readonly writtenTokens: number;
+  /** Of the thoughts that can be read. */
+  readonly thoughtTextTokens: number;
+  /** What the provider counted of the thoughts, or what their sealed form tells; in the model's own tokens. */
+  readonly sealedTokens: number;
   readonly resultTokens: number;
   readonly writtenMedia: number;
   readonly resultMedia: number;
@@ -95,11 +104,20 @@ function scaledTokens(
   const callTokens = estimator === "calibrated" ? sizes.calls * familyCost(family).callTokens : 0;
   const textTokens = sizes.resultTokens + (what === "whole" ? sizes.writtenTokens : 0);
   const media = sizes.resultMedia + (what === "whole" ? sizes.writtenMedia : 0);
-  return roundTokens(textTokens * scaleOf(options) + media * MEDIA_TOKENS + callTokens, "ceil");
+  const thoughts = what === "whole" ? thoughtTokens(sizes, options) : 0;
+  return roundTokens(textTokens * scaleOf(options) + thoughts + media * MEDIA_TOKENS + callTokens, "ceil");
+}
+
+/** What can be read of a thought is often a summary: the whole of it is what is sent again. */
+function thoughtTokens(sizes: MessageSizes, options: MessageEstimateOptions): number {
+  const ofText = sizes.thoughtTextTokens * scaleOf(options);
+  return options.estimator === "calibrated" ? Math.max(ofText, sizes.sealedTokens) : ofText;
 }
 
 const NO_SIZES: MessageSizes = {
   writtenTokens: 0,
+  thoughtTextTokens: 0,
+  sealedTokens: 0,
   resultTokens: 0,
   writtenMedia: 0,
   resultMedia: 0,
@@ -121,7 +139,10 @@ function measure(message: Message, estimator: TokenEstimator): MessageSizes {
   const sizes = { ...NO_SIZES };
   for (const part of message.parts) {
     if (part.agentVisible === false) continue;
-    sizes.writtenTokens += writtenTokens(part, count);
+    if (part.type === "reasoning") {
+      sizes.thoughtTextTokens += count(part.text);
+      sizes.sealedTokens += (part.sealedChars ?? 0) * TOKENS_PER_SEALED_CHAR;
+    } else sizes.writtenTokens += writtenTokens(part, count);
     if (part.type === "file") sizes.writtenMedia += mediaOf(part);
     if (part.type !== "tool") continue;
     sizes.calls += 1;
@@ -130,15 +151,28 @@ function measure(message: Message, estimator: TokenEstimator): MessageSizes {
     if (outcome.status === "done")
       for (const attachment of outcome.attachments) sizes.resultMedia += mediaOf(attachment);
   }
+  if (message.parts.some(({ type, agentVisible }) => type === "reasoning" && agentVisible !== false))
+    sizes.sealedTokens = Math.max(sizes.sealedTokens, countedThoughts(message));
   return sizes;
 }
 
-function writtenTokens(part: Part, count: (text: string) => number): number {
+/** Measured on Claude's signatures: docs/decisions/0003-token-estimate.md. */
+const TOKENS_PER_SEALED_CHAR = 0.24;
+
+/** What the provider counted of a message's thoughts, where that can be true. */
+function countedThoughts({ usage }: Message): number {
+  const tokens = usage?.reasoningTokens ?? 0;
+  // The type says number; what a provider or a file says may not be.
+  return Number.isFinite(tokens) && tokens > 0 && tokens <= MAX_THOUGHT_TOKENS ? tokens : 0;
+}
+
+/** More than any model writes in one answer. */
+const MAX_THOUGHT_TOKENS = 200_000;
+
+function writtenTokens(part: Exclude<Part, ReasoningPart>, count: (text: string) => number): number {
   switch (part.type) {
     case "text":
       return part.ignored ? 0 : count(part.text);
-    case "reasoning":
-      return count(part.text);
     case "tool":
       return count(part.tool) + (part.input === undefined ? 0 : count(safeJson(part.input)));
     case "opaque":
@@ -180,7 +214,7 @@ export function charsOfPart(part: Part): number {
 }
 
 /** How a model's tokens relate to the estimate, learned from the usage of one session. */
-interface TokenCalibration {
+export interface TokenCalibration {
   /** Tokens of the model for one token of the unscaled estimate. */
   readonly scale: number;
   /** How far observations lie from the scale, as a share of it. */

@@ -49,12 +49,32 @@ describe("observeUsage", () => {
       model: "claude-opus-4-6",
       epoch: 4,
       estimatedTokens: expected,
-      usageTokens: 1000 - 12,
+      usageTokens: 1000 - 80,
     });
   });
 
-  it("leaves out what the family pays for a call", () => {
-    expect(observeUsage(session(), { epoch: 0, family: "claude" })?.usageTokens).toBe(1000 - 95);
+  it("leaves out what the family of the model that counted pays for a call", () => {
+    const gpt = session().map((message) => ({ ...message, model: { provider: "openai", id: "gpt-5.5" } }));
+    expect(observeUsage(gpt, { epoch: 0 })?.usageTokens).toBe(1000 - 12);
+  });
+
+  it("leaves out thoughts whose length is known", () => {
+    const thought: Part = { type: "reasoning", text: "hmm", sealedChars: 1000 };
+    expect(observeUsage(session({ parts: [thought, call] }), { epoch: 0 })?.usageTokens).toBe(
+      1000 - 80 - 240,
+    );
+  });
+
+  it("says nothing of a new turn after which thoughts are no longer read", () => {
+    const thought: Part = { type: "reasoning", text: "hmm", sealedChars: 1000 };
+    const asked: Message = { id: "u2", role: "user", parts: [{ type: "text", text: "and now" }] };
+    const of = (id: string) =>
+      session({ parts: [thought, call] }, [asked]).map((message) => ({
+        ...message,
+        model: { provider: "anthropic", id },
+      }));
+    expect(observeUsage(of("claude-opus-4-6"), { epoch: 0 })).toBeDefined();
+    expect(observeUsage(of("claude-sonnet-4-5"), { epoch: 0 })).toBeUndefined();
   });
 
   it.each<{ name: string; messages: Transcript }>([
@@ -63,7 +83,7 @@ describe("observeUsage", () => {
     { name: "the models differ", messages: session({ model: { provider: "openai", id: "gpt-5" } }) },
     { name: "the older answer failed", messages: session({ error: { name: "APIError", text: "" } }) },
     {
-      name: "there was reasoning, which providers may drop",
+      name: "there was reasoning of unknown length",
       messages: session({ parts: [{ type: "reasoning", text: "hmm" }, call] }),
     },
     {

@@ -57,6 +57,8 @@ export interface StandsFor {
 export interface ReasoningPart extends PartBase {
   readonly type: "reasoning";
   readonly text: string;
+  /** Characters of the whole thought as only its provider can read it, where it is sent again beside the text or in its place. */
+  readonly sealedChars?: number;
   /** Set where only the beginning of a recorded text was kept. */
   readonly cut?: Cut;
   /** Set when it is hidden because the provider would refuse it: what stood before it is no longer the same. */

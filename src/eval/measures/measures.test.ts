@@ -7,7 +7,7 @@ import { plainMessages } from "../probe/history-text.ts";
 import type { EvalSession } from "../probe/places.ts";
 import { LOOP_POLICIES } from "./loop-policies.ts";
 import { measureCompaction } from "./measure-compaction.ts";
-import { measureCost, measureTokens } from "./measure-cost.ts";
+import { measureCost } from "./measure-cost.ts";
 import { probesOf } from "./measure-recall.ts";
 import { BUILT_IN_POLICIES } from "./policies.ts";
 
@@ -121,54 +121,6 @@ describe("measureCost", async () => {
 
   it("gives nothing for a short session", async () => {
     expect(await measureCost(sessionOf(workingSession({ steps: 10 })), [])).toEqual([]);
-  });
-});
-
-describe("measureTokens", () => {
-  const usage = (inputTokens: number) => ({
-    inputTokens,
-    outputTokens: 5,
-    reasoningTokens: 0,
-    cacheReadTokens: 1000,
-    cacheWriteTokens: 0,
-  });
-  const counted = (grownTokens: number): Transcript =>
-    workingSession({ steps: 3 }).map((message, index) =>
-      message.role === "assistant" ? { ...message, usage: usage(index * grownTokens) } : message,
-    );
-
-  it("holds estimates against what the next prompt had more", () => {
-    const steps = measureTokens(sessionOf(counted(900)));
-    expect(steps).toHaveLength(2);
-    expect(steps[0]).toMatchObject({ model: "claude-opus-4-6", usageTokens: 900, calls: 1 });
-    expect(steps[0]?.calibratedTokens).toBeGreaterThan(steps[0]?.documentedTokens ?? Number.NaN);
-  });
-
-  it.each<{ name: string; change: (message: Message) => Message }>([
-    {
-      name: "with reasoning",
-      change: (message) => ({ ...message, parts: [...message.parts, { type: "reasoning", text: "hm" }] }),
-    },
-    {
-      name: "with media",
-      change: (message) => ({ ...message, parts: [...message.parts, { type: "file", mime: "image/png" }] }),
-    },
-    {
-      name: "with blanked-out secrets",
-      change: (message) => ({ ...message, parts: [...message.parts, { type: "text", text: "REDACTED" }] }),
-    },
-    {
-      name: "of several models",
-      change: (message) => ({ ...message, model: { provider: "p", id: message.id } }),
-    },
-    { name: "without usage", change: ({ usage: _, ...message }) => message },
-  ])("leaves out steps $name", ({ change }) => {
-    const changed = counted(900).map((message) => (message.role === "assistant" ? change(message) : message));
-    expect(measureTokens(sessionOf(changed))).toEqual([]);
-  });
-
-  it("leaves out steps at which something else must have been counted", () => {
-    expect(measureTokens(sessionOf(counted(90_000)))).toEqual([]);
   });
 });
 

@@ -1,7 +1,6 @@
 import { groupBy } from "../../text/json.ts";
 import type { EvalOptions, SessionMeasure } from "../measure-session.ts";
 import type { CompactionSize } from "../measures/measure-compaction.ts";
-import type { TokenStep } from "../measures/measure-cost.ts";
 import type { DriftPoint, DriftWay, LedgerScore } from "../measures/measure-drift.ts";
 import {
   ageOf,
@@ -14,6 +13,12 @@ import {
   scoresOf,
   summarizeRecall,
 } from "./summarize-recall.ts";
+import {
+  type PromptFigures,
+  summarizePrompts,
+  summarizeTokens,
+  type TokenFigures,
+} from "./summarize-tokens.ts";
 
 /** Everything that an evaluation found, as plain data. */
 export interface EvalReport {
@@ -28,6 +33,7 @@ export interface EvalReport {
   readonly groups?: readonly EvalGroup[];
   readonly cost: readonly CostFigures[];
   readonly tokens: readonly TokenFigures[];
+  readonly prompts: readonly PromptFigures[];
   readonly speed: readonly SpeedFigures[];
 }
 
@@ -91,6 +97,7 @@ export function createEvalReport(measures: readonly SessionMeasure[], options: R
     drift: summarizeDrift(measures),
     cost: summarizeCost(measures),
     tokens: summarizeTokens(measures),
+    prompts: summarizePrompts(measures),
     speed: summarizeSpeed(measures),
   };
 }
@@ -315,45 +322,6 @@ function summarizeCost(measures: readonly SessionMeasure[]): readonly CostFigure
 
 function total<K extends string>(values: readonly Readonly<Record<K, number>>[], key: K): number {
   return values.reduce((sum, value) => sum + value[key], 0);
-}
-
-/** How far estimates are from the provider's counts. */
-interface TokenFigures {
-  readonly model: string;
-  readonly steps: number;
-  readonly calibrated: TokenError;
-  readonly documented: TokenError;
-}
-
-interface TokenError {
-  readonly median: number;
-  readonly p90: number;
-  /** Of all steps together; below 0 the estimate is too low. */
-  readonly bias: number;
-}
-
-/** Errors over all steps first, then by model, the most used first. */
-function summarizeTokens(measures: readonly SessionMeasure[]): readonly TokenFigures[] {
-  const steps = measures.flatMap(({ tokens }) => tokens);
-  if (steps.length === 0) return [];
-  const models = [...groupBy(steps, ({ model }) => model)].sort(
-    ([, one], [, other]) => other.length - one.length,
-  );
-  return [["all", steps] as const, ...models].map(([model, ofModel]) => ({
-    model,
-    steps: ofModel.length,
-    calibrated: errorOf(ofModel, "calibratedTokens"),
-    documented: errorOf(ofModel, "documentedTokens"),
-  }));
-}
-
-function errorOf(steps: readonly TokenStep[], estimate: "calibratedTokens" | "documentedTokens"): TokenError {
-  const errors = steps.map((step) => Math.abs(step[estimate] / step.usageTokens - 1));
-  return {
-    median: quantileOf(errors, 0.5),
-    p90: quantileOf(errors, 0.9),
-    bias: total(steps, estimate) / total(steps, "usageTokens") - 1,
-  };
 }
 
 /** How long a call of a policy takes. */

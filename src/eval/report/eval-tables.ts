@@ -28,6 +28,7 @@ export function createEvalTables(report: EvalReport): readonly EvalTable[] {
     ledgerTable(report),
     costTable(report),
     tokenTable(report),
+    promptTable(report),
     speedTable(report),
   ].filter(({ rows }) => rows.length > 0);
 }
@@ -230,6 +231,24 @@ function tokenTable({ tokens }: EvalReport): EvalTable {
           percent(p90),
           signedPercent(bias),
         ]),
+      ]),
+  };
+}
+
+function promptTable({ prompts }: EvalReport): EvalTable {
+  return {
+    title: "Whole prompts estimated without usage",
+    note: "What a request holds beyond its messages is known from the first request of its window. Left out: the host sent less than the file shows.",
+    head: ["model", "requests", "left out", "median", "within", "bias"],
+    rows: prompts
+      .filter(({ requests }) => requests >= MIN_TOKEN_STEPS)
+      .map(({ model, requests, leftOut, median, p90, bias }) => [
+        model === "" ? "not named" : model,
+        whole(requests),
+        whole(leftOut),
+        percent(median),
+        percent(p90),
+        signedPercent(bias),
       ]),
   };
 }

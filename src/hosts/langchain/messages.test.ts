@@ -48,6 +48,7 @@ describe("LangChain's messages in the form of the AI SDK", () => {
     const [, user, answer] = aiSdk.decode(toWire(conversation));
     expect(user?.parts).toMatchObject([{ text: "Look." }, { type: "file", mime: "image/png", sizeBytes: 3 }]);
     expect(answer?.parts.map(({ type }) => type)).toEqual(["reasoning", "opaque", "text", "tool", "tool"]);
+    expect(answer?.parts[0]).toEqual({ type: "reasoning", text: "Hm.", sealedChars: 1 });
     expect(answer?.parts.at(-1)).toMatchObject({ outcome: { status: "failed", error: "two" } });
   });
 

@@ -142,7 +142,12 @@ function readCall({ id, name, args }: NonNullable<AIMessage["tool_calls"]>[numbe
 /** Thoughts may be signed, so they are sent as they are or not at all. */
 function readThought(block: UnknownObject): UnknownObject {
   const text = firstText(block.thinking, block.reasoning, block.data) ?? "";
-  return { type: "reasoning", text, providerOptions: { langchain: {} }, [ORIGIN]: block };
+  return {
+    type: "reasoning",
+    text,
+    providerOptions: { langchain: omitUndefined({ signature: asString(block.signature) }) },
+    [ORIGIN]: block,
+  };
 }
 
 /** What a provider did itself, such as a web search: it stays or leaves whole. */

@@ -78,7 +78,12 @@ function readAnswerBlock(block: UnknownObject): UnknownObject {
   if (type === "text") return readBlock(block);
   // Thoughts may be signed, so they are sent as they are or not at all.
   const text = asString(thinking) ?? "";
-  return { type: "reasoning", text, providerOptions: { openclaw: {} }, [ORIGIN]: block };
+  return {
+    type: "reasoning",
+    text,
+    providerOptions: { openclaw: omitUndefined({ signature: asString(block.thinkingSignature) }) },
+    [ORIGIN]: block,
+  };
 }
 
 function readResults(messages: readonly AgentMessage[]): AiSdkMessage {

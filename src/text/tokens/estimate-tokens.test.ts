@@ -152,7 +152,13 @@ describe("estimateTokens, for any text", () => {
     {
       estimator: fc.constantFrom("documented" as const, "calibrated" as const),
       rounding: fc.constantFrom("nearest" as const, "ceil" as const, "floor-min-1" as const),
-      family: fc.constantFrom("gpt" as const, "claude" as const, "gemini" as const, "other" as const),
+      family: fc.constantFrom(
+        "gpt" as const,
+        "claude" as const,
+        "claude-4.7" as const,
+        "gemini" as const,
+        "other" as const,
+      ),
     },
     { requiredKeys: [] },
   );
@@ -210,11 +216,29 @@ it("counts by classes of characters where it is calibrated, and asks a function 
 
 it.each([
   ["claude-opus-4-6", "claude"],
-  ["anthropic/claude-sonnet-4.5", "claude"],
-  ["us.anthropic.claude-haiku-4-5-v1:0", "claude"],
+  ["claude-opus-4-5-20251101", "claude"],
+  ["claude-sonnet-4-6", "claude"],
+  ["anthropic/claude-sonnet-4.5", "claude-3.7"],
+  ["us.anthropic.claude-haiku-4-5-v1:0", "claude-3.7"],
+  ["claude-3-7-sonnet-20250219", "claude-3.7"],
+  ["claude-opus-4-20250514", "claude-3.7"],
+  ["claude-opus-4-1@20250805", "claude-3.7"],
+  ["claude-opus-4-7", "claude-4.7"],
+  ["claude-opus-4-10", "claude-4.7"],
+  ["us.anthropic.claude-opus-5-5-v1:0", "claude-4.7"],
+  ["claude-fable-5-1", "claude-4.7"],
+  ["fable-5", "claude-4.7"],
+  ["claude-sonnet-5@20260701", "claude-4.7"],
+  ["sonnet", "claude-4.7"],
   ["gemini-3-pro-preview", "gemini"],
   ["google/gemma-3-27b", "gemini"],
   ["gpt-5.2-codex", "gpt"],
+  ["gpt-4o", "gpt"],
+  ["gpt-35-turbo", "gpt"],
+  ["gpt-oss-120b", "gpt"],
+  ["gpt-5.4", "gpt"],
+  ["openai/gpt-5.5", "gpt-5.5"],
+  ["gpt-6.1-sol", "gpt-5.5"],
   ["openai/o3-mini", "gpt"],
   ["o1", "gpt"],
   ["deepseek-v4-flash", "other"],
@@ -229,4 +253,9 @@ it("errs on the high side for every family but the one that was fitted", () => {
   expect(familyCost("gpt").scale).toBe(1);
   for (const family of ["claude", "gemini", "other"] as const)
     expect(familyCost(family).scale).toBeGreaterThan(1);
+});
+
+it("counts the same text by half as much again for Claude since 4.7", () => {
+  expect(familyCost("claude-4.7").scale / familyCost("claude").scale).toBeCloseTo(1.46, 2);
+  expect(familyCost("claude-3.7").scale).toBe(familyCost("claude").scale);
 });

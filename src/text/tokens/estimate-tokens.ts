@@ -39,10 +39,15 @@ export type TokenEstimator = "documented" | "calibrated" | ((text: string) => nu
 /** `nearest` is what OpenCode does; `floor-min-1` gives any text at least one token. */
 type TokenRounding = "nearest" | "ceil" | "floor-min-1";
 
+/** Models that count alike. A family is named after its first model; `claude` begins with Opus 4.5, `gpt` ends before GPT-5.5. */
+export type TokenFamily = (typeof TOKEN_FAMILIES)[number];
+
+const TOKEN_FAMILIES = ["gpt", "gpt-5.5", "claude-3.7", "claude", "claude-4.7", "gemini", "other"] as const;
+
 /** What chooses the estimator and the family, here and wherever tokens are estimated. */
 export const ESTIMATOR_SHAPE: Shape<Pick<EstimateTokensOptions, "estimator" | "family">> = {
   estimator: either(oneOf("documented", "calibrated"), callback),
-  family: oneOf("gpt", "claude", "gemini", "other"),
+  family: oneOf(...TOKEN_FAMILIES),
 };
 
 /** What the options of `estimateTokens` may be. */
@@ -93,7 +98,7 @@ function callEstimator(text: string, estimator: (text: string) => number): numbe
   }
 }
 
-/** How the tokens of a model family relate to o200k's, which the calibrated estimate follows. */
+/** How a family of models counts, beside o200k, which the calibrated estimate follows. */
 interface TokenFamilyCost {
   /** Tokens of the family for one token of o200k. */
   readonly scale: number;
@@ -101,30 +106,50 @@ interface TokenFamilyCost {
   readonly callTokens: number;
   /** How far the scale may be off, as a share of it. */
   readonly scaleMargin: number;
+  /** Which thoughts the model reads again: those of every turn, or of the running one alone. */
+  readonly thoughts: "every-turn" | "last-turn";
 }
 
-export type TokenFamily = "gpt" | "claude" | "gemini" | "other";
-
-// Where each figure comes from: docs/decisions/0003-token-estimate.md. Only Claude's were measured.
-const FAMILIES: Readonly<Record<TokenFamily, TokenFamilyCost>> = {
-  gpt: { scale: 1, callTokens: 12, scaleMargin: 0 },
-  claude: { scale: 1.13, callTokens: 95, scaleMargin: 0.1 },
-  gemini: { scale: 1.1, callTokens: 40, scaleMargin: 0.15 },
-  other: { scale: 1.1, callTokens: 40, scaleMargin: 0.15 },
+// Where each figure comes from: docs/decisions/0003-token-estimate.md.
+const FAMILY_COSTS: Readonly<Record<TokenFamily, TokenFamilyCost>> = {
+  gpt: { scale: 1, callTokens: 12, scaleMargin: 0, thoughts: "last-turn" },
+  "gpt-5.5": { scale: 1, callTokens: 12, scaleMargin: 0.05, thoughts: "last-turn" },
+  "claude-3.7": { scale: 1.13, callTokens: 80, scaleMargin: 0.1, thoughts: "last-turn" },
+  claude: { scale: 1.13, callTokens: 80, scaleMargin: 0.1, thoughts: "every-turn" },
+  "claude-4.7": { scale: 1.65, callTokens: 60, scaleMargin: 0.1, thoughts: "every-turn" },
+  gemini: { scale: 1.1, callTokens: 40, scaleMargin: 0.15, thoughts: "every-turn" },
+  other: { scale: 1.08, callTokens: 40, scaleMargin: 0.15, thoughts: "every-turn" },
 };
 
 /** The costs of a family. */
 export function familyCost(family: TokenFamily): TokenFamilyCost {
-  return FAMILIES[family];
+  return FAMILY_COSTS[family];
 }
 
-/** The family that a model's name belongs to; `other` for names we do not know. */
+/** The family that a model's name belongs to; a name without a version means the newest, one we do not know is `other`. */
 export function tokenFamilyOf(modelName: string): TokenFamily {
   const name = modelName.toLowerCase();
-  if (/claude|anthropic|opus|sonnet|haiku/.test(name)) return "claude";
+  if (/claude|anthropic|opus|sonnet|haiku|fable/.test(name)) return claudeFamilyOf(name);
   if (/gemini|gemma/.test(name)) return "gemini";
-  if (/gpt|codex|(^|[^a-z0-9])o[1-9]([^a-z0-9]|$)/.test(name)) return "gpt";
+  if (/gpt|codex|(^|[^a-z0-9])o[1-9]([^a-z0-9]|$)/.test(name))
+    return versionIn(name, /gpt-?(\d)(?!\d)(?:\.(\d+))?/, 0) < 5.05 ? "gpt" : "gpt-5.5";
   return "other";
+}
+
+function claudeFamilyOf(name: string): TokenFamily {
+  const version = versionIn(
+    name,
+    /(?:claude|opus|sonnet|haiku|fable)[-_. ]?v?(\d{1,2})(?!\d)(?:[-._](\d{1,2})(?!\d))?/,
+    99,
+  );
+  if (version >= 4.07) return "claude-4.7";
+  return version >= 4.06 || (version >= 4.05 && name.includes("opus")) ? "claude" : "claude-3.7";
+}
+
+/** The version in a name, with two digits for its second number so that 4.10 comes after 4.9. */
+function versionIn(name: string, pattern: RegExp, otherwise: number): number {
+  const [, major, minor = 0] = pattern.exec(name) ?? [];
+  return major === undefined ? otherwise : Number(major) + Number(minor) / 100;
 }
 
 /** A counter that walks a text once, looking up one step for each UTF-16 unit. */

@@ -15,6 +15,7 @@ import {
   readUsage,
   type UsageNames,
 } from "../../blocks/message-content.ts";
+import { reasoningPart } from "../../blocks/sealed-thoughts.ts";
 import { isSigned } from "../../blocks/thought-signature.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
@@ -271,7 +272,7 @@ function readBlock(block: UnknownObject): LinePiece {
   const { type, text, thinking, id } = block;
   if (type === "text" && typeof text === "string") return wholePiece({ type, text });
   if (type === "thinking" && typeof thinking === "string")
-    return wholePiece({ type: "reasoning", text: thinking });
+    return wholePiece(reasoningPart(thinking, block.thinkingSignature));
   if (type === "toolCall" && typeof id === "string") {
     const signed = isSigned(block) ? ({ signed: true } as const) : {};
     return callPiece(id, block.name, block.arguments, signed);

@@ -26,6 +26,7 @@ import {
   writeResultContent,
   writeText,
 } from "../../blocks/message-content.ts";
+import { reasoningPart, sealedForm } from "../../blocks/sealed-thoughts.ts";
 import { hasThoughtSignature, withStandIn } from "../../blocks/thought-signature.ts";
 
 /** A message as applications of the AI SDK hold it (`ModelMessage`) or as a model receives it. */
@@ -205,7 +206,7 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
       };
     case "reasoning":
       if (typeof value.text !== "string") break;
-      return { type: "part", value, part: { type: "reasoning", text: value.text } };
+      return { type: "part", value, part: reasoningPart(value.text, sealedForm(value.providerOptions)) };
     case "file":
     case "image":
       return { type: "part", value, part: readFile(value) };

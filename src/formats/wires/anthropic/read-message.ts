@@ -10,6 +10,7 @@ import {
   readResultContent,
   safeCallId,
 } from "../../blocks/message-content.ts";
+import { reasoningPart } from "../../blocks/sealed-thoughts.ts";
 
 /** A message of Anthropic's Messages API. Blocks and fields that are not known are kept as they are. */
 export interface AnthropicMessage {
@@ -70,11 +71,11 @@ function readBlock(value: UnknownObject): Block<UnknownObject> {
         : readPart(value, opaquePart(value.type));
     case "thinking":
       return {
-        ...readPart(value, { type: "reasoning", text: asString(value.thinking) ?? "" }),
+        ...readPart(value, reasoningPart(asString(value.thinking) ?? "", value.signature)),
         ...unmarked(value),
       };
     case "redacted_thinking":
-      return { ...readPart(value, { type: "reasoning", text: "" }), ...unmarked(value) };
+      return { ...readPart(value, reasoningPart("", value.data)), ...unmarked(value) };
     case "tool_use":
       return readCall(value);
     case "tool_result":

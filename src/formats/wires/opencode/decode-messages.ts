@@ -27,6 +27,7 @@ import {
   opaquePart,
   readMetadata,
 } from "../../blocks/message-content.ts";
+import { reasoningPart, sealedForm } from "../../blocks/sealed-thoughts.ts";
 import { hasThoughtSignature } from "../../blocks/thought-signature.ts";
 
 /** A transcript, and for each wire part the canonical part that it became (or half of which it is). */
@@ -207,7 +208,9 @@ function decodePart(wire: UnknownObject): Part {
     case "text":
       return typeof wire.text === "string" ? decodeText(wire, wire.text) : opaquePart(wire.type);
     case "reasoning":
-      return typeof wire.text === "string" ? { type: "reasoning", text: wire.text } : opaquePart(wire.type);
+      return typeof wire.text === "string"
+        ? reasoningPart(wire.text, sealedForm(wire.metadata))
+        : opaquePart(wire.type);
     case "tool":
     case "tool_use":
     case "tool_call":

@@ -13,6 +13,7 @@ import {
   writeResultContent,
   writeText,
 } from "../../blocks/message-content.ts";
+import { reasoningPart, sealedForm } from "../../blocks/sealed-thoughts.ts";
 
 /** A message of a request as OpenCode 2 holds it before it is written for a provider. */
 export interface Opencode2Message {
@@ -71,7 +72,8 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
   const { type, text, id, name } = value;
   const callId = asString(id);
   if (type === "text" && typeof text === "string") return { type: "part", value, part: { type, text } };
-  if (type === "reasoning" && typeof text === "string") return { type: "part", value, part: { type, text } };
+  if (type === "reasoning" && typeof text === "string")
+    return { type: "part", value, part: reasoningPart(text, sealedForm(value.providerMetadata)) };
   if (type === "media") return { type: "part", value, part: readMedia(value) };
   // What the provider itself ran only the provider can read.
   if (callId === undefined || value.providerExecuted === true)

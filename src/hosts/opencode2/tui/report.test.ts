@@ -52,9 +52,9 @@ it("the report says what fills the window, what left it and why", () => {
     "The window holds 12,000 tokens: 6% of 200,000.
 
     What fills it
-      6.9k  instructions and tool definitions, 58%
-      5.0k  tool outputs, 42%
-        59  answers and calls, 0%
+      7.0k  instructions and tool definitions, 59%
+      4.9k  tool outputs, 41%
+        58  answers and calls, 0%
          8  your messages, 0%
 
     What left it, and why
@@ -71,8 +71,8 @@ it("only what stands behind the newest compaction fills the window", () => {
     "No answer has come since the window was made: its size is not known yet.
 
     What fills it
-        51  tool outputs, 43%
-        51  summaries, 43%
+        51  tool outputs, 44%
+        50  summaries, 43%
         14  answers and calls, 12%
          2  your messages, 2%
 

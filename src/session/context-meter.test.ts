@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { estimateContextTokens } from "../transcript/estimate-context.ts";
+import type { Message, ModelRef, Transcript, Usage } from "../transcript/message.ts";
+import { createContextMeter } from "./context-meter.ts";
+import { createWindowReader } from "./window.ts";
+
+const OPUS = { provider: "anthropic", id: "claude-opus-4-6" };
+const FABLE = { provider: "anthropic", id: "claude-fable-5" };
+const OUTPUT = "const answer = compute(question);\n".repeat(60);
+
+const usageOf = (inputTokens: unknown): Usage => ({
+  inputTokens: inputTokens as number,
+  outputTokens: 5,
+  reasoningTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+});
+
+/** Answers of one model; the provider counts so many tokens for each of ours, or whatever `count` makes of that. */
+function answers(model: ModelRef, factor: number, count = (tokens: number): unknown => tokens) {
+  return (before: Transcript): Message => {
+    const { tokens } = estimateContextTokens(before, {
+      estimator: "calibrated",
+      model,
+      epochStartIndex: Number.POSITIVE_INFINITY,
+    });
+    const id = `m${before.length}`;
+    return {
+      id,
+      role: "assistant",
+      model,
+      usage: usageOf(count(Math.round(5_000 + tokens * factor))),
+      parts: [
+        {
+          type: "tool",
+          callId: `call-${id}`,
+          tool: "read",
+          input: { path: `src/${id}.ts` },
+          outcome: { status: "done", output: OUTPUT, attachments: [] },
+        },
+      ],
+    };
+  };
+}
+
+function meterWith(model: ModelRef) {
+  const readWindow = createWindowReader();
+  let messages: Transcript = [{ id: "task", role: "user", parts: [{ type: "text", text: "go" }] }];
+  const meter = createContextMeter(() => readWindow(messages), { estimator: "calibrated", model });
+  return {
+    meter,
+    add(steps: number, answer: (before: Transcript) => Message): void {
+      for (let step = 0; step < steps; step++) {
+        messages = [...messages, answer(messages)];
+        meter.learn(new Set([messages.at(-1)?.id ?? ""]));
+        meter.estimate();
+      }
+    },
+    /** What the meter would apply from the next change of the window on. */
+    scale(asked: ModelRef): number | undefined {
+      meter.setModel({ provider: "none", id: "none" });
+      meter.setModel(asked);
+      return meter.options().calibration?.scale;
+    },
+  };
+}
+
+describe("what a meter learns", () => {
+  it("is the scale of the model that was counted", () => {
+    const { add, scale } = meterWith(OPUS);
+    add(30, answers(OPUS, 1.3));
+    expect(scale(OPUS)).toBeGreaterThan(1.3);
+    expect(scale(OPUS)).toBeLessThan(1.6);
+    expect(scale(FABLE)).toBeUndefined();
+  });
+
+  it("stays with its model: another one begins with its family, and the first finds its own again", () => {
+    const { add, scale, meter } = meterWith(OPUS);
+    add(20, answers(OPUS, 1.3));
+    const ofOpus = scale(OPUS);
+    meter.setModel(FABLE);
+    expect(meter.options()).toMatchObject({ family: "claude-4.7" });
+    expect(meter.options().calibration).toBeUndefined();
+    add(20, answers(FABLE, 0.8));
+    expect(scale(FABLE)).toBeLessThan(1.65);
+    expect(scale(OPUS)).toBe(ofOpus);
+  });
+
+  it("waits for the next change of the window, so that estimates can be compared", () => {
+    const { add, meter } = meterWith(OPUS);
+    add(5, answers(OPUS, 1.3));
+    meter.setModel(OPUS);
+    expect(meter.options().calibration).toBeUndefined();
+  });
+
+  it.each<{ name: string; count: (tokens: number) => unknown }>([
+    { name: "nothing at all", count: () => 0 },
+    { name: "no number", count: () => Number.NaN },
+    { name: "less than nothing", count: (tokens) => -tokens },
+    { name: "a text", count: (tokens) => String(tokens) },
+    { name: "ten times what is there", count: (tokens) => 10 * tokens },
+    {
+      name: "only what was not in the cache",
+      count: (tokens) => (tokens < 5_100 ? tokens : 600 + (tokens % 3) * 400),
+    },
+    { name: "always the same", count: () => 9_000 },
+  ])("is nothing from a provider that counts $name", ({ count }) => {
+    const { add, scale } = meterWith(OPUS);
+    add(20, answers(OPUS, 1, count));
+    expect(scale(OPUS)).toBeUndefined();
+  });
+});
