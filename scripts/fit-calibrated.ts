@@ -4,8 +4,9 @@ import { readEvalSession } from "../src/cli/eval/run-eval.ts";
 import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
 import { measurePrompts, type PromptStep } from "../src/eval/measures/measure-tokens.ts";
 import { tokenError } from "../src/eval/report/summarize-tokens.ts";
+import { tokenFamilyOf } from "../src/models/token-family.ts";
 import { groupBy } from "../src/text/json.ts";
-import { familyCost, type TokenFamily, tokenFamilyOf } from "../src/text/tokens/estimate-tokens.ts";
+import { familyCost, type TokenFamily } from "../src/text/tokens/estimate-tokens.ts";
 
 // Fits a family's scale and price of a call to the prompts of one half of the sessions and tells the error on the other.
 // The transcripts stay where they are: node scripts/run-ts.mjs scripts/fit-calibrated.ts <folder of sessions>
@@ -26,7 +27,7 @@ if (folders.length === 0) {
   process.exit(2);
 }
 const halves = await readHalves(folders);
-const families = [...groupBy([...halves.flat()], ({ model }) => tokenFamilyOf(model)).keys()];
+const families = [...groupBy([...halves.flat()], ({ model }) => tokenFamilyOf({ id: model })).keys()];
 for (const family of families) report(family);
 
 async function readHalves(paths: readonly string[]): Promise<readonly [PromptStep[], PromptStep[]]> {
@@ -43,7 +44,7 @@ async function readHalves(paths: readonly string[]): Promise<readonly [PromptSte
 
 function report(family: TokenFamily): void {
   const [one = [], other = []] = halves.map((steps) =>
-    steps.filter(({ model }) => tokenFamilyOf(model) === family),
+    steps.filter(({ model }) => tokenFamilyOf({ id: model }) === family),
   );
   console.log(`${family}: ${one.length} requests in one half, ${other.length} in the other`);
   const shipped = familyCost(family);
@@ -83,7 +84,7 @@ function fitCosts(steps: readonly PromptStep[]): Costs {
 function errorsOf(steps: readonly PromptStep[], { scale, callTokens }: Costs) {
   return tokenError(
     steps.map(({ model, estimatedTokens, promptTokens, unscaledTokens, calls }) => {
-      const shipped = familyCost(tokenFamilyOf(model));
+      const shipped = familyCost(tokenFamilyOf({ id: model }));
       const more = unscaledTokens * (scale - shipped.scale) + calls * (callTokens - shipped.callTokens);
       return [estimatedTokens + more, promptTokens];
     }),

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 /** The room table of the design: what each room may import. A change here is a design decision: explain it in docs/decisions. */
 const ENGINE = [
   "text",
-  "transcript",
   "models",
+  "transcript",
   "stages",
   "fork",
   "compaction",
@@ -16,9 +16,9 @@ const ENGINE = [
 ];
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   text: [],
-  transcript: ["text"],
-  // Facts about models: windows, prices, caches. Nothing else in src knows any.
-  models: ["transcript", "text"],
+  // Facts about models: windows, prices, caches, tokens. Nothing else in src knows any.
+  models: ["text"],
+  transcript: ["models", "text"],
   stages: ["models", "transcript", "text"],
   fork: ["stages", "models", "transcript", "text"],
   compaction: ["stages", "models", "transcript", "text"],
@@ -112,8 +112,12 @@ describe("the rooms", () => {
       /\b(?:claude-(?:opus|sonnet|haiku|fable)|gpt-\d|gemini-\d[.-]|deepseek-|grok-\d|kimi-k|glm-\d)/;
     const code = (file: string) => textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
     const others = inRooms.filter((file) => roomOf(file) !== "models" && named.test(code(file)));
-    // An example of a command line, and the model whose prices a bench counts by.
-    expect(others.toSorted()).toEqual(["cli/compact.ts", "eval/measures/loop-policies.ts"]);
+    // An example of a command line, the model whose prices a bench counts by, and the names of the token families.
+    expect(others.toSorted()).toEqual([
+      "cli/compact.ts",
+      "eval/measures/loop-policies.ts",
+      "text/tokens/estimate-tokens.ts",
+    ]);
   });
 
   it("of the engine are pure: no node, no packages, no clock, no chance", () => {

@@ -1,7 +1,7 @@
 import { check, limitFrom, numberFrom, type Rule, required, rule, type Shape } from "../text/check.ts";
 import { isObject } from "../text/json.ts";
-import type { ModelRef } from "../transcript/message.ts";
 import { type ModelFacts, type ModelLookup, modelFacts } from "./model-facts.ts";
+import type { ModelRef } from "./model-ref.ts";
 import { lifeMs } from "./model-row.ts";
 
 /** How the cache of a model's provider counts in arithmetic; `life` is how long prompts are asked to be kept, such as "1h". */

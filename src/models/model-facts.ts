@@ -1,6 +1,6 @@
 import { omitUndefined } from "../text/json.ts";
-import type { ModelRef } from "../transcript/message.ts";
 import { familyOf, isModelNamed, modelWords, windowInName } from "./model-name.ts";
+import type { ModelRef } from "./model-ref.ts";
 import type { AfterEdit, DatedPrices, LongPrompts, ModelRow, Resend } from "./model-row.ts";
 import builtIn from "./models.json" with { type: "json" };
 

@@ -1,6 +1,6 @@
 import { omitUndefined } from "../text/json.ts";
-import type { ModelRef } from "../transcript/message.ts";
 import { type ModelLookup, modelFacts } from "./model-facts.ts";
+import type { ModelRef } from "./model-ref.ts";
 import type { DatedPrices, LongPrompts } from "./model-row.ts";
 
 /** What a model costs in US dollars for a million tokens, and who says so. */

@@ -1,6 +1,7 @@
 import { stepToCheck } from "../compaction/trigger/overflow.ts";
+import { tokenFamilyOf } from "../models/token-family.ts";
 import { omitUndefined } from "../text/json.ts";
-import { familyCost, type TokenFamily, tokenFamilyOf } from "../text/tokens/estimate-tokens.ts";
+import { familyCost, type TokenFamily } from "../text/tokens/estimate-tokens.ts";
 import {
   type ContextEstimate,
   type ContextEstimateOptions,
@@ -199,7 +200,8 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
         const span = readWindow().marked.slice(start, end + 1);
         const seen = observeUsage(span, { epoch, epochStartIndex: startIndex() - start });
         if (seen === undefined) continue;
-        const before = learned.get(seen.model) ?? startCalibration(seen.model, tokenFamilyOf(seen.model));
+        const before =
+          learned.get(seen.model) ?? startCalibration(seen.model, tokenFamilyOf({ id: seen.model }));
         const after = calibrate(before, seen);
         if (after !== before) learned.set(seen.model, after);
       }
@@ -252,7 +254,7 @@ function validOverhead({ systemChars, toolsChars }: PromptOverhead): PromptOverh
 }
 
 function familyOf(model: ModelRef | undefined): TokenFamily {
-  return model === undefined ? "gpt" : tokenFamilyOf(model.id);
+  return tokenFamilyOf(model);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { tokenFamilyOf } from "../models/token-family.ts";
 import {
   aNumber,
   limitFrom,
@@ -14,7 +15,6 @@ import {
   familyCost,
   roundTokens,
   type TokenFamily,
-  tokenFamilyOf,
 } from "../text/tokens/estimate-tokens.ts";
 import { hasOnlyStub, outcomeText } from "./content.ts";
 import {
@@ -244,7 +244,7 @@ type Estimating = ContextEstimateOptions & { readonly family: TokenFamily };
 
 function withFamily(options: ContextEstimateOptions): Estimating {
   const { family, model } = options;
-  return { ...options, family: family ?? (model === undefined ? "gpt" : tokenFamilyOf(model.id)) };
+  return { ...options, family: family ?? tokenFamilyOf(model) };
 }
 
 /** The tokens of what is sent beside the messages. */
@@ -314,7 +314,7 @@ export function observeUsage(
   const model = newer.model?.id;
   if (model === undefined || model !== older.model?.id) return undefined;
 
-  const { callTokens, thoughts } = familyCost(tokenFamilyOf(model));
+  const { callTokens, thoughts } = familyCost(tokenFamilyOf({ id: model }));
   const between = transcript.slice(olderIndex, newerIndex).filter(isVisibleToModel);
   if (between.some(isUncountable)) return undefined;
   const leavesOut = thoughts === "last-turn" && between.some(({ role }) => role === "user");

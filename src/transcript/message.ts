@@ -1,3 +1,4 @@
+import type { ModelRef } from "../models/model-ref.ts";
 import { objectOf, type Problem, type Rule, required, show, text, throwProblems } from "../text/check.ts";
 import { asObject, asString, isObject } from "../text/json.ts";
 import { normalizeText, normalizeTypedText } from "../text/normalize.ts";
@@ -57,10 +58,7 @@ export interface Usage {
   readonly totalTokens?: number;
 }
 
-export interface ModelRef {
-  readonly provider: string;
-  readonly id: string;
-}
+export type { ModelRef } from "../models/model-ref.ts";
 
 /** What an option that names a model may be. */
 export const MODEL_RULE: Rule = objectOf({ provider: required(text), id: required(text) });

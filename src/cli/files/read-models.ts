@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { type ModelRow, readModelRows } from "../../models/model-row.ts";
-import { windowOfTranscript } from "../../models/transcript-window.ts";
 import { asArray, asNumber, asObject } from "../../text/json.ts";
 import { errorMessage } from "../../text/truncate.ts";
+import { windowOfTranscript } from "../../transcript/transcript-window.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import type { InputFile } from "./read-input.ts";
 

@@ -1,13 +1,14 @@
 import type { PastMessages } from "../../formats/read-transcript.ts";
 import { charsOfText, countMedia, partTexts } from "../../inspector/view/recorded-rows.ts";
 import type { TextKind } from "../../inspector/view/types.ts";
+import { tokenFamilyOf } from "../../models/token-family.ts";
 import { measureWindow } from "../../session/context-meter.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import type { FileAccess } from "../../stages/file-access.ts";
 import { createRedactor } from "../../stages/redact.ts";
 import { supersede } from "../../stages/supersede.ts";
 import { groupBy, omitUndefined } from "../../text/json.ts";
-import { estimateTokens, type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
+import { estimateTokens, type TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import { handleOf, toolResults } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import { type ContextEstimate, estimateContextTokens } from "../../transcript/estimate-context.ts";
@@ -18,7 +19,7 @@ import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 export function profileSession(transcript: Transcript, { top, past }: ProfileOptions): SessionProfile {
   const model = transcript.findLast((message) => message.model !== undefined && !message.summary)?.model;
   const window = filterCompacted(transcript);
-  const items = itemsOf(window, model === undefined ? "gpt" : tokenFamilyOf(model.id));
+  const items = itemsOf(window, tokenFamilyOf(model));
   const superseded = supersede({ protectTurns: 0 })(transcript);
   const redactor = createRedactor();
   transcript.slice(past?.count ?? 0).forEach(redactor.message);

@@ -1,13 +1,13 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import type { ModelRow } from "../../models/model-row.ts";
-import { windowOfTranscript } from "../../models/transcript-window.ts";
+import { tokenFamilyOf } from "../../models/token-family.ts";
 import { measureWindow } from "../../session/context-meter.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
-import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import { clipLine, formatNumber, plural } from "../../text/truncate.ts";
 import { estimateContext } from "../../transcript/estimate-context.ts";
 import { type Fault, findFaults } from "../../transcript/format.ts";
 import { compactionPart, isAnswer, type Message, type Transcript, textOf } from "../../transcript/message.ts";
+import { windowOfTranscript } from "../../transcript/transcript-window.ts";
 import { PROVIDERS } from "../files/read-models.ts";
 import { SHARE_OF_WINDOW } from "../handoff/deliver.ts";
 import type { Finding, Problem } from "./lines/session-lines.ts";
@@ -230,7 +230,7 @@ function measure(transcript: Transcript, shown: Transcript): Size {
   const model = shown.findLast((message) => message.model !== undefined)?.model;
   const options = {
     estimator: "calibrated" as const,
-    ...(model && { family: tokenFamilyOf(model.id) }),
+    ...(model && { family: tokenFamilyOf(model) }),
   };
   const counted = measureWindow(transcript).tokens;
   const uncounted = shown.map(({ usage: _, ...message }) => message);

@@ -7,8 +7,9 @@ import {
   compactFileWithoutModel,
   type FileCompactionOptions,
 } from "../../inspector/view/plan-file-compaction.ts";
+import { tokenFamilyOf } from "../../models/token-family.ts";
 import { pluginJournal } from "../../plugin/stores/journal.ts";
-import { familyCost, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
+import { familyCost } from "../../text/tokens/estimate-tokens.ts";
 import { formatBytes, formatNumber, plural } from "../../text/truncate.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import { type ModelsFlag, modelsOf, withModelsOption } from "../files/read-models.ts";
@@ -217,7 +218,7 @@ const AGENTS: Readonly<Partial<Record<FormatName, Agent>>> = {
 /** How many tokens the model of a session makes of what others make one of. */
 function scaleOf(transcript: Transcript): number {
   const model = transcript.findLast((message) => message.model !== undefined)?.model;
-  return model === undefined ? 1 : familyCost(tokenFamilyOf(model.id)).scale;
+  return model === undefined ? 1 : familyCost(tokenFamilyOf(model)).scale;
 }
 
 /**

@@ -1,5 +1,5 @@
+import { tokenFamilyOf } from "../../models/token-family.ts";
 import { omitUndefined } from "../../text/json.ts";
-import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import type { CarriedFacts } from "../../transcript/carried-facts.ts";
 import { handleOf } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
@@ -60,7 +60,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
   checkCompactionInput(input);
   const { transcript, trigger, representation = "pivot", redaction = {}, keep = [] } = input;
   // Messages are estimated like the whole context: by the tokens of the model that reads them.
-  const { model, family = model && tokenFamilyOf(model.id) } = input.estimate ?? {};
+  const { model, family = model && tokenFamilyOf(model) } = input.estimate ?? {};
   const estimate = { ...input.estimate, ...(family && { family }) };
   const window = readWindow(transcript);
   const kept = new Set(keep);

@@ -1,7 +1,7 @@
+import { tokenFamilyOf } from "../../models/token-family.ts";
 import { createContextMeter } from "../../session/context-meter.ts";
 import { createWindowReader } from "../../session/window.ts";
 import { safeJson } from "../../text/json.ts";
-import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import { outcomeText } from "../../transcript/content.ts";
 import { promptTokens, reportsContextUsage } from "../../transcript/estimate-context.ts";
 import { charsOf, estimateMessageTokens, messageSizes } from "../../transcript/estimate-message.ts";
@@ -133,7 +133,7 @@ function tokenStep(message: Message, next: Message | undefined): TokenStep | und
     unscaledTokens: writtenTokens + thoughtTextTokens + resultTokens,
     calibratedTokens: estimateMessageTokens(message, {
       estimator: "calibrated",
-      family: tokenFamilyOf(model),
+      family: tokenFamilyOf({ id: model }),
     }),
     documentedTokens: estimateMessageTokens(message),
   };

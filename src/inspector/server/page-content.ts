@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { windowOfTranscript } from "../../models/transcript-window.ts";
 import { createRedactor } from "../../stages/redact.ts";
 import { isObject } from "../../text/json.ts";
 import type { Transcript } from "../../transcript/message.ts";
+import { windowOfTranscript } from "../../transcript/transcript-window.ts";
 import { DATA_BLOCK_ID, type LiveEvent, type SessionHead, TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
 import type { InspectedSession } from "../view/types.ts";
 

@@ -4,9 +4,10 @@ import { createScorer, type Probe } from "../../eval/probe/next-use.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { cacheProfileOf } from "../../models/cache-profile.ts";
 import { modelFacts } from "../../models/model-facts.ts";
+import { tokenFamilyOf } from "../../models/token-family.ts";
 import { createWindowMeasure } from "../../session/context-meter.ts";
 import { deepEqual } from "../../text/json.ts";
-import { type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
+import type { TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import { reportsContextUsage } from "../../transcript/estimate-context.ts";
 import { isAnswer, type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import { itemTextOf, searchItems } from "./item-text.ts";
@@ -355,7 +356,7 @@ function modelOf({ model, transcript }: InspectedSession): string | undefined {
 
 function familyOf(session: InspectedSession): TokenFamily {
   const model = modelOf(session);
-  return model === undefined ? "gpt" : tokenFamilyOf(model);
+  return tokenFamilyOf(model === undefined ? undefined : { id: model });
 }
 
 function sizeOf(

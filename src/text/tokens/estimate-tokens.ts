@@ -126,30 +126,9 @@ export function familyCost(family: TokenFamily): TokenFamilyCost {
   return FAMILY_COSTS[family];
 }
 
-/** The family that a model's name belongs to; a name without a version means the newest, one we do not know is `other`. */
-export function tokenFamilyOf(modelName: string): TokenFamily {
-  const name = modelName.toLowerCase();
-  if (/claude|anthropic|opus|sonnet|haiku|fable/.test(name)) return claudeFamilyOf(name);
-  if (/gemini|gemma/.test(name)) return "gemini";
-  if (/gpt|codex|(^|[^a-z0-9])o[1-9]([^a-z0-9]|$)/.test(name))
-    return versionIn(name, /gpt-?(\d)(?!\d)(?:\.(\d+))?/, 0) < 5.05 ? "gpt" : "gpt-5.5";
-  return "other";
-}
-
-function claudeFamilyOf(name: string): TokenFamily {
-  const version = versionIn(
-    name,
-    /(?:claude|opus|sonnet|haiku|fable)[-_. ]?v?(\d{1,2})(?!\d)(?:[-._](\d{1,2})(?!\d))?/,
-    99,
-  );
-  if (version >= 4.07) return "claude-4.7";
-  return version >= 4.06 || (version >= 4.05 && name.includes("opus")) ? "claude" : "claude-3.7";
-}
-
-/** The version in a name, with two digits for its second number so that 4.10 comes after 4.9. */
-function versionIn(name: string, pattern: RegExp, otherwise: number): number {
-  const [, major, minor = 0] = pattern.exec(name) ?? [];
-  return major === undefined ? otherwise : Number(major) + Number(minor) / 100;
+/** A family by its name; one that we do not know counts as `other`. */
+export function tokenFamily(name: string): TokenFamily {
+  return TOKEN_FAMILIES.find((family) => family === name) ?? "other";
 }
 
 /** A counter that walks a text once, looking up one step for each UTF-16 unit. */

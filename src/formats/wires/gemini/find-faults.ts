@@ -1,3 +1,4 @@
+import { modelFacts } from "../../../models/model-facts.ts";
 import { asArray, asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { NO_SIGNATURES } from "../../blocks/thought-signature.ts";
@@ -100,7 +101,7 @@ function* signatureFaults(contents: readonly Content[], model: string): Generato
 
 /** True for a model that asks for its signatures back: all since Gemini 3. */
 export function isSigningModel(model: string): boolean {
-  return /gemini-(?:[3-9]|\d\d)/i.test(model);
+  return model !== "" && modelFacts({ id: model }).resend === "running-turn";
 }
 
 /** True for a part with which a user starts a turn. */

@@ -1,6 +1,7 @@
 import { activityOf, endToast, offerToast } from "../../../fork/life/end.ts";
 import { currentRun, type EndedRun, type ForkRecord, forkName, isLive } from "../../../fork/life/record.ts";
 import { opencode2 } from "../../../formats/files/opencode2/opencode2.ts";
+import { tokenFamilyOf } from "../../../models/token-family.ts";
 import { forkFacts } from "../../../plugin/forks/child.ts";
 import type { ToastTone } from "../../../plugin/host/host-parts.ts";
 import { isHeld, type RecordedForks } from "../../../plugin/stores/plugin-stores.ts";
@@ -8,7 +9,6 @@ import { filterCompacted } from "../../../stages/boundary.ts";
 import { asNumber, asObject, asString, safeJson } from "../../../text/json.ts";
 import { normalizeText } from "../../../text/normalize.ts";
 import { redactSecrets } from "../../../text/secrets/redact-secrets.ts";
-import { tokenFamilyOf } from "../../../text/tokens/estimate-tokens.ts";
 import { clipLine, formatNumber, plural } from "../../../text/truncate.ts";
 import { estimateMessageTokens, estimateResultTokens } from "../../../transcript/estimate-message.ts";
 import type { Transcript } from "../../../transcript/message.ts";
@@ -307,7 +307,7 @@ function windowKinds(window: Transcript, pruned: number): readonly WindowKind[] 
   const model = window.findLast((message) => message.model !== undefined)?.model;
   const options = {
     estimator: "calibrated",
-    ...(model !== undefined && { family: tokenFamilyOf(model.id) }),
+    ...(model !== undefined && { family: tokenFamilyOf({ id: model.id }) }),
   } as const;
   const sums = { output: 0, answer: 0, user: 0, summary: 0 };
   for (const message of window) {

@@ -2,13 +2,13 @@ import { currentRun, type ForkRecord, isLive } from "../../../fork/life/record.t
 import { type SessionExport, withoutShown } from "../../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../../formats/wires/opencode/opencode.ts";
 import type { ModelRow } from "../../../models/model-row.ts";
-import { windowOfTranscript } from "../../../models/transcript-window.ts";
 import { batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { EditBatch } from "../../../session/history.ts";
 import { type BatchRecord, batchOf } from "../../../session/record.ts";
 import { createRedactor } from "../../../stages/redact.ts";
 import { deepEqual, mapStrings, type UnknownObject } from "../../../text/json.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";
+import { windowOfTranscript } from "../../../transcript/transcript-window.ts";
 import type {
   LiveActivity,
   LiveBatch,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Message } from "../transcript/message.ts";
+import type { Message } from "./message.ts";
 import { windowOfTranscript } from "./transcript-window.ts";
 
 function answer(id: string, promptTokens = 1_000): Message {

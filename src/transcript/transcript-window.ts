@@ -1,6 +1,6 @@
-import type { ModelRef, Transcript } from "../transcript/message.ts";
-import { modelFacts, windowThatTook } from "./model-facts.ts";
-import type { ModelRow } from "./model-row.ts";
+import { modelFacts, windowThatTook } from "../models/model-facts.ts";
+import type { ModelRow } from "../models/model-row.ts";
+import type { ModelRef, Transcript } from "./message.ts";
 
 /**
  * The window of the model that a recorded conversation would be sent to next: what the host recorded, else what is known
