@@ -277,6 +277,7 @@ export const MORE_GROUPS: readonly Group[] = [
       idleMs: { default: "0" },
       neededTokens: { default: "0" },
       leastTokens: { default: "0" },
+      thoughts: { default: "none" },
     },
   },
   {
