@@ -83,7 +83,14 @@ export function readThoughts(
     others = others.map((line) => mix(line, next));
   };
   for (const message of marked) {
-    const { hash, thoughts, hidden, standsFor, isAnswer } = traitsOf(message);
+    const { hash, thoughts, hidden, standsFor, isAnswer, isNative } = traitsOf(message);
+    // A provider that compacts by itself reads nothing before its block.
+    if (isNative) {
+      end = BLOCK;
+      others = [];
+      isAnyKept = false;
+      lastAnswer = undefined;
+    }
     if (message.role !== "system") isBeginning = false;
     if (standsFor !== undefined && hash !== undefined) {
       end = mix(head, hash);
@@ -324,6 +331,8 @@ interface Traits {
   readonly hidden: number;
   /** The model has the last word in it. */
   readonly isAnswer: boolean;
+  /** There is a compaction in it that the provider made by itself. */
+  readonly isNative: boolean;
   /** Set on a compaction that the provider made when asked. */
   readonly standsFor: StandsFor | undefined;
 }
@@ -341,7 +350,8 @@ function traitsOf(message: Message): Traits {
   const hash = rest.length === 0 ? undefined : hashText(safeJson([role, ...rest.map(contentOf)]));
   const isAnswer = role === "assistant" && rest.at(-1)?.type !== "tool";
   const standsFor = rest.flatMap((part) => (part.type === "text" && part.standsFor) || [])[0];
-  const traits = { hash, thoughts, hidden, isAnswer, standsFor };
+  const isNative = standsFor === undefined && rest.some(({ native }) => native !== undefined);
+  const traits = { hash, thoughts, hidden, isAnswer, isNative, standsFor };
   known.set(message, traits);
   return traits;
 }
@@ -370,6 +380,7 @@ function contentOf(part: Part): unknown {
 }
 
 const START: Line = 1;
+const BLOCK: Line = 3;
 const GAP = 2;
 
 /** The hash of a line that goes on; never 0. */

@@ -40,7 +40,8 @@ describe("a turn that an earlier build had pruned", () => {
     const transcript = aiSdk.decode(wire);
     const before = open();
     before.observe(asDecodedBefore(transcript));
-    await before.prepare();
+    // After a day nothing is cached that an edit could cost.
+    await before.prepare({ moment: "after-turn", idleMs: 86_400_000 });
     const state: unknown = JSON.parse(JSON.stringify(before));
     expect(unsignedSteps(aiSdk.apply(asSentBefore(wire), before.edits(), { at: 0 }), wire)).not.toEqual([]);
 

@@ -152,7 +152,8 @@ describe("a provider that compacts by itself", () => {
       ...asModel(base),
       doGenerate: (call: object) => base.doGenerate({ ...call, providerOptions: managed } as never),
     };
-    const { session } = await run(below as unknown as typeof base, { providerOptions: {} });
+    // Before it first acts nothing tells of it, and ours would prune until it never has to.
+    const { session } = await run(below as unknown as typeof base, { providerOptions: {}, prune: "off" });
     expect(provider.refusals).toEqual([]);
     expect(provider.blocks.length).toBeGreaterThanOrEqual(2);
     expect(steps(session)).toContain("keep-shadow");
@@ -304,11 +305,12 @@ describe("the shadow of a provider's compaction", () => {
 
 describe("Anthropic's compaction as the summarizer", () => {
   it("sums up the messages as they stand, and leaves when and where to us", async () => {
-    const provider = createNativeAnthropic({ thinking: "free", windowTokens: 100_000, answer: twelveFiles });
+    const provider = createNativeAnthropic({ windowTokens: 110_000, answer: twelveFiles });
     const used: number[] = [];
     const { session, text } = await run(anthropicModel(provider), {
       providerOptions: {},
-      limits: { contextTokens: 90_000, outputTokens: 4_000 },
+      // Below 50,000 tokens the provider does not compact.
+      limits: { contextTokens: 100_000, outputTokens: 4_000 },
       prune: "off",
       summarizer: { way: "compaction" },
       onUsage: ({ usage }) => void used.push(usage.inputTokens),
