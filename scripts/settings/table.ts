@@ -47,7 +47,7 @@ export const GROUPS: readonly Group[] = [
       models: {
         default: "those that are built in",
         from: OWN,
-        when: "windows or prices differ, or a model is not in the table ([Models](models.md))",
+        when: "windows or prices differ, or a model is not in the table ([Models](concepts/models.md))",
       },
       compaction: {
         default: "see below",
@@ -509,7 +509,7 @@ export const GROUPS: readonly Group[] = [
       inheritAtMost: { default: "half of the child's window", when: "children are too full at once" },
       facts: {
         default: "what the agent says, else what is built in",
-        unit: "the cells of a row ([Models](models.md))",
+        unit: "the cells of a row ([Models](concepts/models.md))",
         when: "your window or prices differ",
       },
     },
@@ -517,7 +517,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: "`cache` of a session, `profile` of `planEdits`",
     about:
-      'What a provider charges for a prompt that it has seen before. By default it is what is known of the model ([Models](models.md)); `cacheProfile({ id: "claude-opus-5-5" }, { life: "1h" })` gives that of another life of the cache.',
+      'What a provider charges for a prompt that it has seen before. By default it is what is known of the model ([Models](concepts/models.md)); `cacheProfile({ id: "claude-opus-5-5" }, { life: "1h" })` gives that of another life of the cache.',
     file: "src/models/cache-profile.ts",
     interface: "CacheProfile",
     from: "the providers' prices, decision 0007",

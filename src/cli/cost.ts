@@ -62,7 +62,7 @@ Examples:
   carryover cost --json | jq '.breaks[] | {cause, costUSD}'
 
 A row of models.json, in dollars for a million tokens: { "names": ["my-model"], "prices": [{ "input": 1,
-"output": 5, "cacheRead": 0.1, "cacheWrite": { "5m": 1.25 } }], "source": "my contract" }. docs/models.md has
+"output": 5, "cacheRead": 0.1, "cacheWrite": { "5m": 1.25 } }], "source": "my contract" }. docs/concepts/models.md has
 all cells. Nothing is written.`;
 
 interface CostFlags extends FolderFlags, ModelsFlag {
