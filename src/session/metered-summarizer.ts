@@ -160,6 +160,8 @@ export interface LedgerEntry {
   readonly note?: string;
   /** What the calls of the summarizer used since the entry before. */
   readonly summaryUsage?: Usage;
+  /** Thoughts of the model that were sent before the step, and not after it. */
+  readonly thoughtsLost?: number;
   /** How many steps this entry stands for; unset for one. */
   readonly steps?: number;
 }
@@ -184,6 +186,7 @@ export function foldLedger(ledger: readonly LedgerEntry[], keep: number): readon
     (sum, { summaryUsage: used }) => (used === undefined ? sum : addUsage(sum, used)),
     undefined,
   );
+  const thoughtsLost = older.reduce((sum, { thoughtsLost: lost = 0 }) => sum + lost, 0);
   const earlier: LedgerEntry = {
     step: "earlier",
     reason: "folded",
@@ -193,6 +196,7 @@ export function foldLedger(ledger: readonly LedgerEntry[], keep: number): readon
     tokensAfter: last.tokensAfter,
     steps: older.reduce((count, { steps = 1 }) => count + steps, 0),
     ...(summaryUsage && { summaryUsage }),
+    ...(thoughtsLost > 0 && { thoughtsLost }),
   };
   return [earlier, ...ledger.slice(-keep)];
 }
