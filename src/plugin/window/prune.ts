@@ -365,7 +365,8 @@ function cacheOf(model: ModelFacts | undefined, given: ModelCells | undefined): 
   };
 }
 
-function factsWith({ provider, id }: ModelRef, given: ModelCells | undefined) {
+/** What is known of a model, with what the options say of it. */
+export function factsWith({ provider, id }: ModelRef, given: ModelCells | undefined) {
   return modelFacts({ provider, id }, { rows: given && [{ names: [id], ...given }] });
 }
 

@@ -1,5 +1,4 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
-import { modelFacts } from "../../models/model-facts.ts";
 import {
   bindThoughts,
   hideStaleThoughts,
@@ -16,7 +15,7 @@ import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { HostFormat } from "../host/agent-host.ts";
 import { type PluginEntry, pluginJournal } from "../stores/journal.ts";
-import { createDecoder } from "./prune.ts";
+import { createDecoder, factsWith } from "./prune.ts";
 
 /**
  * Leaves out the thoughts that the model's provider would refuse, since what stands before them is not what stood there when
@@ -72,8 +71,11 @@ export function createThoughtKeeper({ context, inherited }: ThoughtKeeperSetup):
   }
 
   /** True where the provider refuses a thought behind an edit, or has just refused one. */
-  const isRule = ({ bindings, next }: OpenSession, model: ModelRef): boolean =>
-    modelFacts(model).afterEdit === "refused" || bindings.refused === true || next === "refused";
+  function isRule({ bindings, next }: OpenSession, model: ModelRef): boolean {
+    if (bindings.refused === true || next === "refused") return true;
+    const { facts } = context.options.models[`${model.provider}/${model.id}`] ?? {};
+    return factsWith(model, facts).afterEdit === "refused";
+  }
 
   const watch: Feature = {
     name: "thoughts as they came",
