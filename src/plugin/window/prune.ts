@@ -366,7 +366,10 @@ function cacheOf(model: ModelFacts | undefined, given: ModelCells | undefined): 
 }
 
 /** What is known of a model, with what the options say of it. */
-export function factsWith({ provider, id }: ModelRef, given: ModelCells | undefined) {
+export function factsWith(
+  { provider, id }: ModelRef,
+  given: ModelCells | undefined,
+): ReturnType<typeof modelFacts> {
   return modelFacts({ provider, id }, { rows: given && [{ names: [id], ...given }] });
 }
 
