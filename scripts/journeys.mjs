@@ -9,10 +9,10 @@ import { root } from "./run.mjs";
 // How many files one meets who follows a journey with a debugger: those of src/ in which a named function ran.
 //   npm run journeys [-- --files] [idle-turn bounded-output fork inspect]
 const JOURNEYS = {
-  "idle-turn": { title: "one idle turn of a session", most: 25 },
-  "bounded-output": { title: "a tool output bounded, later recalled", most: 25 },
-  fork: { title: "fork: call, launch, graft, delivery", most: 60 },
-  inspect: { title: "inspect --open, from argv to a pixel", most: 60 },
+  "idle-turn": { title: "one idle turn of a session" },
+  "bounded-output": { title: "a tool output bounded, later recalled" },
+  fork: { title: "fork: call, launch, graft, delivery" },
+  inspect: { title: "inspect --open, from argv to a pixel" },
 };
 const args = process.argv.slice(2);
 const named = args.filter((argument) => !argument.startsWith("--"));
@@ -23,25 +23,21 @@ if (unknown.length > 0) {
 }
 
 const rows = {};
-let isOver = false;
 for (const name of named.length > 0 ? named : Object.keys(JOURNEYS)) {
-  const { title, most } = JOURNEYS[name];
+  const { title } = JOURNEYS[name];
   const files = await travel(name);
   if (files === undefined) {
     console.log(`skipped: ${title} (Chromium is not installed)`);
-    if (process.env.CI === "true") isOver = true;
     continue;
   }
   rows[title] = {
     files: files.length,
-    bar: most,
     rooms: new Set(files.map((file) => file.split("/")[1])).size,
   };
-  if (files.length > most) isOver = true;
   if (args.includes("--files")) console.log(`\n${title}\n  ${files.join("\n  ")}`);
 }
 console.table(rows);
-process.exit(isOver ? 1 : 0);
+process.exit(0);
 
 /** The files of one journey, sorted; undefined when it cannot be made here. */
 async function travel(name) {
