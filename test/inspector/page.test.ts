@@ -32,7 +32,7 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     expect(head).toContain("opencode · scripted/middle-window · 50 messages");
     const window = await page.locator(".window-head").innerText();
     expect(window).toContain(
-      `${number(view.size.tokens)} of 200,000 tokens (window assumed), counted by the provider`,
+      `${number(view.size.tokens)} of 128,000 tokens (window assumed), counted by the provider`,
     );
     expect(window).toContain("chars seen");
     for (const question of ["What fills it? ", "What did it cost? ", "What was lost? 1 compaction: "])
