@@ -83,7 +83,6 @@ export async function playLoop(
   const texts: string[] = [];
   const shares: number[] = [];
   const provider = await startScriptedProvider({
-    thinking: "free",
     windowTokens,
     answer({ count, body, inputTokens }): Reply {
       answers = count + 1;

@@ -36,8 +36,8 @@ export interface PlayOptions {
 
 /** How strict each provider is about thoughts. */
 export const THINKING: Readonly<Record<RecordedApi, ThinkingMode>> = {
-  anthropic: "free",
-  "openai-chat": "free",
+  anthropic: "bound",
+  "openai-chat": "bound",
   "openai-responses": "bound",
   gemini: "bound",
 };

@@ -38,7 +38,7 @@ export const PROVIDER_CASES: readonly ProviderCase[] = [
     api: "anthropic",
     format: anthropic as Format<unknown>,
     lower: lowerToAnthropic,
-    thoughtsOf: "old",
+    thoughtsOf: "new",
     findEditFaults: findAnthropicEditFaults,
   },
   {
