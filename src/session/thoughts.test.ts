@@ -21,6 +21,18 @@ describe("thoughts in a session", () => {
     expect(conversation.report()).toMatchObject({ refused: 0, edits: 0, made: 12, sent: 11, lost: 0 });
   });
 
+  it("hold behind text that no provider takes: it is repaired in every request, the first included", async () => {
+    const conversation = createBoundConversation();
+    conversation.say("before\0after");
+    for (let step = 0; step < 3; step++) await conversation.step({ calls: 1, chars: 10 });
+    conversation.say("half of a letter: \ud83d");
+    await conversation.step({ calls: 0, chars: 0 });
+    await conversation.restart();
+    await conversation.step({ calls: 1, chars: 10 });
+    expect(conversation.newestRequest()).toContain("beforeafter");
+    expect(conversation.report()).toMatchObject({ refused: 0, made: 5, sent: 4, needlesslyLost: 0 });
+  });
+
   it("leave behind an edit that was made after them, and stay before it", async () => {
     const conversation = createBoundConversation();
     await pruned(conversation);
@@ -70,6 +82,15 @@ describe("thoughts in a session", () => {
     await conversation.restart();
     await conversation.step({ calls: 1, chars: 10 });
     expect(conversation.report()).toMatchObject({ refused: 1, failed: 0 });
+  });
+
+  it("leave behind an edit where nobody said which model is asked", async () => {
+    const conversation = createBoundConversation({ known: "nothing" });
+    await pruned(conversation);
+    const { refused, edits, lost } = conversation.report();
+    expect(refused).toBe(0);
+    expect(edits).toBeGreaterThan(0);
+    expect(lost).toBeGreaterThan(0);
   });
 
   it("are never refused, and no more are lost than those behind an edit, whatever happens", {
