@@ -4,6 +4,9 @@ import {
   type BoundConversation,
   createBoundConversation,
 } from "../../test/rig/bound-thinking/bound-conversation.ts";
+import { user } from "../../test/rig/session.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { bindThoughts, NO_BINDINGS, readThoughts } from "./thoughts.ts";
 
 /** Steps behind which old outputs are pruned, with default options. */
 async function pruned(conversation: BoundConversation): Promise<void> {
@@ -12,6 +15,18 @@ async function pruned(conversation: BoundConversation): Promise<void> {
     await conversation.step({ calls: 1, chars: 30_000 });
   for (let step = 0; step < 2; step++) await conversation.step({ calls: 1, chars: 10 });
 }
+
+/** An answer with two thoughts. */
+const thinking = (id: string): Message => ({
+  id,
+  role: "assistant",
+  parts: [
+    { type: "reasoning", text: `First of ${id}.` },
+    { type: "text", text: "Now." },
+    { type: "reasoning", text: `Second of ${id}.` },
+    { type: "text", text: "Done." },
+  ],
+});
 
 describe("thoughts in a session", () => {
   it("are all sent while nothing is edited", async () => {
@@ -82,6 +97,31 @@ describe("thoughts in a session", () => {
     await conversation.restart();
     await conversation.step({ calls: 1, chars: 10 });
     expect(conversation.report()).toMatchObject({ refused: 1, failed: 0 });
+  });
+
+  it("leave behind an answer of which a stage hid one thought, since none is left out between two that stay", () => {
+    const source: Transcript = [
+      user("u1", "Go."),
+      thinking("a1"),
+      user("u2", "And?"),
+      thinking("a2"),
+      user("u3", "And?"),
+    ];
+    const made = [...source, thinking("a3")];
+    const bindings = bindThoughts(NO_BINDINGS, { reading: readThoughts(made, NO_BINDINGS), source: made });
+    const hidden = (id: string): Transcript =>
+      made.map((message) =>
+        message.id === id
+          ? {
+              ...message,
+              parts: message.parts.map((part, index) =>
+                index === 0 ? { ...part, agentVisible: false } : part,
+              ),
+            }
+          : message,
+      );
+    expect([...readThoughts(hidden("a1"), bindings).stale]).toEqual(["a1"]);
+    expect([...readThoughts(hidden("a2"), bindings).stale]).toEqual(["a2", "a3"]);
   });
 
   it("leave behind an edit where nobody said which model is asked", async () => {
