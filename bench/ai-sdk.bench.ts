@@ -19,7 +19,9 @@ export async function benchAiSdk(): Promise<void> {
       const cells: string[] = [];
       const shares: string[] = [];
       for (const [column, windowTokens] of WINDOWS.entries()) {
-        const result = await runLoop({ policy, provider: "anthropic", steps: STEPS, windowTokens, ...cap });
+        const thinking = policy === ownPolicy ? "bound" : "free";
+        const script = { steps: STEPS, windowTokens, thinking, ...cap } as const;
+        const result = await runLoop({ policy, provider: "anthropic", ...script });
         cells.push(shown(result));
         shares.push(result.diedAtStep === undefined ? `${Math.round(100 * result.shownShare)} %` : "-");
         if (policy === ownPolicy) own.push(result);

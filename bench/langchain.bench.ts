@@ -22,8 +22,9 @@ export async function benchLangChain(): Promise<void> {
     const rows: string[][] = [["", ...head]];
     for (const [name, middleware] of Object.entries(POLICIES)) {
       const cells: string[] = [];
+      const thinking = name === "Carryover" ? "bound" : "free";
       for (const windowTokens of WINDOWS)
-        cells.push(...shown(await runLoop({ steps: STEPS, windowTokens, ...cap }, middleware)));
+        cells.push(...shown(await runLoop({ steps: STEPS, windowTokens, thinking, ...cap }, middleware)));
       rows.push([name, ...cells]);
     }
     printTable(`${STEPS} steps at the prices of Claude Sonnet, outputs ${outputs}`, rows);

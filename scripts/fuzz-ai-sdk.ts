@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import fc from "fast-check";
-import { type Played, playConversation, THINKING } from "../test/ai-sdk/harness/play-conversation.ts";
+import { type Played, playConversation } from "../test/ai-sdk/harness/play-conversation.ts";
 import { anyConversation } from "../test/ai-sdk/harness/random-conversation.ts";
 import { RECORDED_APIS } from "../test/rig/ai-sdk-requests.ts";
 
@@ -30,7 +30,7 @@ for (const api of RECORDED_APIS.filter((each) => values.api === undefined || val
   };
   const details = await fc.check(
     fc.asyncProperty(anyConversation, async (conversation) => {
-      const played = await playConversation(conversation, { api, over: "function", thinking: THINKING[api] });
+      const played = await playConversation(conversation, { api, over: "function" });
       if (played.problems.length > 0) {
         // Said at once: finding the smallest conversation with the same fault can take an hour.
         if (faulty++ === 0)

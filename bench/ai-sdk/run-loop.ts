@@ -8,6 +8,7 @@ import {
 } from "../../test/ai-sdk/harness/scripted-provider.ts";
 import { outputBytes, toolText } from "../../test/ai-sdk/harness/tool-texts.ts";
 import type { Reply } from "../../test/rig/model-server/step.ts";
+import type { ThinkingMode } from "../../test/rig/model-server/thinking/thinking-rules.ts";
 import type { Policy } from "./policies.ts";
 
 /** One loop of an agent against the provider of ours. */
@@ -22,6 +23,8 @@ export interface Script {
   readonly windowTokens: number;
   /** Where the product itself cuts outputs. */
   readonly cappedAtChars?: number;
+  /** Unset: as for a new account. Others edit what thoughts are bound to, so they are measured with an old one. */
+  readonly thinking?: ThinkingMode;
 }
 
 /** What became of it. */
@@ -73,7 +76,7 @@ export interface Stage {
 
 /** Plays the script with an agent until it ends, or until the provider refuses a request and nobody makes it smaller. */
 export async function playLoop(
-  { steps, windowTokens, cappedAtChars }: Script,
+  { steps, windowTokens, cappedAtChars, thinking = "bound" }: Script,
   runAgent: (stage: Stage) => Promise<void>,
 ): Promise<LoopResult> {
   const price = createCachePrice();
@@ -83,7 +86,7 @@ export async function playLoop(
   const texts: string[] = [];
   const shares: number[] = [];
   const provider = await startScriptedProvider({
-    thinking: "free",
+    thinking,
     windowTokens,
     answer({ count, body, inputTokens }): Reply {
       answers = count + 1;

@@ -74,6 +74,16 @@ describe("what a meter learns", () => {
     expect(scale(FABLE)).toBeUndefined();
   });
 
+  it("is learned of the model that is asked where messages name none, as in formats without it", () => {
+    const { add, scale } = meterWith(OPUS);
+    const named = answers(OPUS, 1.3);
+    add(30, (before) => {
+      const { model: _, ...message } = named(before);
+      return message;
+    });
+    expect(scale(OPUS)).toBeGreaterThan(1.3);
+  });
+
   it("stays with its model: another one begins with its family, and the first finds its own again", () => {
     const { add, scale, meter } = meterWith(OPUS);
     add(20, answers(OPUS, 1.3));

@@ -198,7 +198,12 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
       for (const [start, end] of spans) {
         if (!isWhole(start) || !isWhole(end)) continue;
         const span = readWindow().marked.slice(start, end + 1);
-        const seen = observeUsage(span, { epoch, epochStartIndex: startIndex() - start });
+        // Another model than the one that is asked began another epoch.
+        const seen = observeUsage(span, {
+          epoch,
+          epochStartIndex: startIndex() - start,
+          ...(model && { asked: model }),
+        });
         if (seen === undefined) continue;
         const before =
           learned.get(seen.model) ?? startCalibration(seen.model, tokenFamilyOf({ id: seen.model }));

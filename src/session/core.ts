@@ -173,7 +173,9 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   const boundWindow = () => ({ reading: window().thoughts, source: history.source() });
 
   function afterEdit(): AfterEdit {
-    return memory.thoughts.refused ? "refused" : believed.facts().afterEdit;
+    // Whoever does not say which model is asked may well ask one that refuses them.
+    if (memory.thoughts.refused || memory.model === undefined) return "refused";
+    return believed.facts().afterEdit;
   }
 
   /** What was bound since it was last written. */

@@ -65,7 +65,11 @@ export interface SessionOptions {
   readonly profile?: SessionProfile;
   /** Names the session to hooks. @default unset */
   readonly sessionId?: string;
-  /** The model that is asked next; taken from the first answer when unset. @default from the first answer */
+  /**
+   * The model that is asked next; taken from the first answer when unset. As long as no answer names one, thoughts behind
+   * an edit are not sent.
+   * @default from the first answer
+   */
   readonly model?: ModelRef;
   /**
    * What the model accepts. Without a model, `compaction.maxTokens` (8,000 tokens) is the limit until a refusal names the

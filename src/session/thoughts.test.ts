@@ -4,6 +4,9 @@ import {
   type BoundConversation,
   createBoundConversation,
 } from "../../test/rig/bound-thinking/bound-conversation.ts";
+import { user } from "../../test/rig/session.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { bindThoughts, NO_BINDINGS, readThoughts } from "./thoughts.ts";
 
 /** Steps behind which old outputs are pruned, with default options. */
 async function pruned(conversation: BoundConversation): Promise<void> {
@@ -13,12 +16,36 @@ async function pruned(conversation: BoundConversation): Promise<void> {
   for (let step = 0; step < 2; step++) await conversation.step({ calls: 1, chars: 10 });
 }
 
+/** An answer with two thoughts. */
+const thinking = (id: string): Message => ({
+  id,
+  role: "assistant",
+  parts: [
+    { type: "reasoning", text: `First of ${id}.` },
+    { type: "text", text: "Now." },
+    { type: "reasoning", text: `Second of ${id}.` },
+    { type: "text", text: "Done." },
+  ],
+});
+
 describe("thoughts in a session", () => {
   it("are all sent while nothing is edited", async () => {
     const conversation = createBoundConversation();
     conversation.say("Go.");
     for (let step = 0; step < 12; step++) await conversation.step({ calls: 2, chars: 500 });
     expect(conversation.report()).toMatchObject({ refused: 0, edits: 0, made: 12, sent: 11, lost: 0 });
+  });
+
+  it("hold behind text that no provider takes: it is repaired in every request, the first included", async () => {
+    const conversation = createBoundConversation();
+    conversation.say("before\0after");
+    for (let step = 0; step < 3; step++) await conversation.step({ calls: 1, chars: 10 });
+    conversation.say("half of a letter: \ud83d");
+    await conversation.step({ calls: 0, chars: 0 });
+    await conversation.restart();
+    await conversation.step({ calls: 1, chars: 10 });
+    expect(conversation.newestRequest()).toContain("beforeafter");
+    expect(conversation.report()).toMatchObject({ refused: 0, made: 5, sent: 4, needlesslyLost: 0 });
   });
 
   it("leave behind an edit that was made after them, and stay before it", async () => {
@@ -70,6 +97,40 @@ describe("thoughts in a session", () => {
     await conversation.restart();
     await conversation.step({ calls: 1, chars: 10 });
     expect(conversation.report()).toMatchObject({ refused: 1, failed: 0 });
+  });
+
+  it("leave behind an answer of which a stage hid one thought, since none is left out between two that stay", () => {
+    const source: Transcript = [
+      user("u1", "Go."),
+      thinking("a1"),
+      user("u2", "And?"),
+      thinking("a2"),
+      user("u3", "And?"),
+    ];
+    const made = [...source, thinking("a3")];
+    const bindings = bindThoughts(NO_BINDINGS, { reading: readThoughts(made, NO_BINDINGS), source: made });
+    const hidden = (id: string): Transcript =>
+      made.map((message) =>
+        message.id === id
+          ? {
+              ...message,
+              parts: message.parts.map((part, index) =>
+                index === 0 ? { ...part, agentVisible: false } : part,
+              ),
+            }
+          : message,
+      );
+    expect([...readThoughts(hidden("a1"), bindings).stale]).toEqual(["a1"]);
+    expect([...readThoughts(hidden("a2"), bindings).stale]).toEqual(["a2", "a3"]);
+  });
+
+  it("leave behind an edit where nobody said which model is asked", async () => {
+    const conversation = createBoundConversation({ known: "nothing" });
+    await pruned(conversation);
+    const { refused, edits, lost } = conversation.report();
+    expect(refused).toBe(0);
+    expect(edits).toBeGreaterThan(0);
+    expect(lost).toBeGreaterThan(0);
   });
 
   it("are never refused, and no more are lost than those behind an edit, whatever happens", {

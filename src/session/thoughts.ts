@@ -105,9 +105,12 @@ export function readThoughts(
       const bound = lines.get(message.id);
       before.set(message.id, end);
       const isBound = bound === undefined || bound === end || others.includes(bound);
-      // Of several thoughts in one answer none stays without the others.
-      if (!isBound || hidden > 0) stale.add(message.id);
-      else isAnyKept = true;
+      if (isBound && hidden === 0) isAnyKept = true;
+      else {
+        // Of several thoughts in one answer none stays without the others.
+        stale.add(message.id);
+        if (isBound && isAnyKept) goOn(GAP);
+      }
     } else if (hidden > 0 && isAnyKept) goOn(GAP);
     // A message of nothing but stale thoughts is not sent.
     const isSent = hash !== undefined || (thoughts > 0 && !stale.has(message.id));

@@ -302,7 +302,7 @@ const FAILED_FINISHES: ReadonlySet<string> = new Set(["error", "aborted", "abort
  */
 export function observeUsage(
   transcript: Transcript,
-  { epoch, epochStartIndex = 0 }: ObserveUsageOptions,
+  { epoch, epochStartIndex = 0, asked }: ObserveUsageOptions,
 ): TokenObservation | undefined {
   const newerIndex = transcript.findLastIndex(reportsContextUsage);
   const olderIndex = transcript.findLastIndex(
@@ -311,8 +311,8 @@ export function observeUsage(
   const [older, newer] = [transcript[olderIndex], transcript[newerIndex]];
   if (older?.usage === undefined || newer?.usage === undefined || olderIndex < epochStartIndex)
     return undefined;
-  const model = newer.model?.id;
-  if (model === undefined || model !== older.model?.id) return undefined;
+  const { id: model } = newer.model ?? asked ?? {};
+  if (model === undefined || model !== (older.model ?? asked)?.id) return undefined;
 
   const { callTokens, thoughts } = familyCost(tokenFamilyOf({ id: model }));
   const between = transcript.slice(olderIndex, newerIndex).filter(isVisibleToModel);
@@ -334,6 +334,8 @@ interface ObserveUsageOptions {
   readonly epoch: number;
   /** How many messages there were when the context last changed. */
   readonly epochStartIndex?: number;
+  /** The model that made the messages which name none. */
+  readonly asked?: ModelRef;
 }
 
 /** Thoughts of unknown length, media, which are priced by size, and a summary, which changes what came before. */

@@ -20,7 +20,6 @@ describe("a summarizer that takes its time", () => {
       const gate = createGate();
       let answersBefore = 0;
       const provider = await startScriptedProvider({
-        thinking: "free",
         windowTokens: WINDOW_TOKENS,
         // It writes when two more requests were answered: whoever waits for it waits for ever.
         summarize: ({ count }) => ({ ...summary(count), after: gate.opened }) as ReturnType<typeof summary>,
@@ -103,7 +102,6 @@ describe("the price of a loop with summaries that nobody waits for", { timeout: 
     const price = async (backgroundCompaction: "on" | "off"): Promise<number> => {
       const report = await runToolLoop({
         provider: "anthropic",
-        thinking: "free",
         windowTokens: WINDOW_TOKENS,
         steps: 60,
         leastBytes: 2_000,

@@ -29,7 +29,7 @@ afterEach(() => provider?.stop());
 
 describe.each(PROVIDERS)("an agent of one's own on a session, by %s", (name) => {
   it("sends what the session projects, through several compactions", async () => {
-    provider = await startScriptedProvider({ windowTokens: 12_000, answer, thinking: "free" });
+    provider = await startScriptedProvider({ windowTokens: 12_000, answer });
     // Below the scripted model's window: here nobody tells the session what the provider counted.
     const limits = { contextTokens: 10_000, outputTokens: 1_000 };
     let summaries = 0;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RECORDED_APIS, type RecordedApi } from "../rig/ai-sdk-requests.ts";
 import { runs } from "../rig/runs.ts";
-import { type PlayOptions, playConversation, THINKING } from "./harness/play-conversation.ts";
+import { type PlayOptions, playConversation } from "./harness/play-conversation.ts";
 import {
   anyConversation,
   type Call,
@@ -14,7 +14,7 @@ import {
 // The 10,000 on each API: `npm run fuzz:ai-sdk`.
 describe.each(RECORDED_APIS)("conversations of many turns with %s", (api) => {
   it("no request has a fault, none is refused for its shape, no two answers stand in a row", () =>
-    holds(anyConversation, { api, over: "function", thinking: THINKING[api] }, runs(80, 10)));
+    holds(anyConversation, { api, over: "function" }, runs(80, 10)));
 
   it("nor without us in a window without end: what is found above is ours", () =>
     holds(
@@ -30,8 +30,7 @@ const HTTP_TURNS = IS_LONG ? 25 : 10;
 describe.each(RECORDED_APIS)(`conversations of ${HTTP_TURNS} turns over HTTP with %s`, (api) => {
   it(
     "nothing is refused for its shape",
-    () =>
-      holds(longConversation(HTTP_TURNS), { api, over: "http", thinking: THINKING[api] }, IS_LONG ? 60 : 1),
+    () => holds(longConversation(HTTP_TURNS), { api, over: "http" }, IS_LONG ? 60 : 1),
     IS_LONG ? 1_800_000 : 120_000,
   );
 });
@@ -87,7 +86,7 @@ it("counts what the provider found itself: nothing is sent that does not fit", a
       callIds: "fresh",
       turns,
     },
-    { api: "anthropic", over: "function", thinking: THINKING.anthropic },
+    { api: "anthropic", over: "function" },
   );
   expect({ tooLong, problems }).toEqual({ tooLong: 0, problems: [] });
   expect(summaries).toBeGreaterThan(0);

@@ -12,7 +12,6 @@ const PLAN = ["<plan>", "1. <b>Measure</b> & cut once.", toolText(7, 4_000), "</
 /** A loop in a small window whose first step asks for the plan, beside another call. */
 async function runLoop(name: ProviderName, options: CarryoverOptions) {
   const provider = await startScriptedProvider({
-    thinking: "free",
     windowTokens: 24_000,
     answer: ({ count }) =>
       count === STEPS

@@ -26,7 +26,6 @@ async function newestWeather(transcript: Transcript): Promise<readonly Edit[]> {
 it.each(PROVIDERS)("a stage of one's own decides what is sent, with the AI SDK: %s", async (name) => {
   for (const stages of [[newestWeather], []]) {
     const provider = await startScriptedProvider({
-      thinking: "free",
       windowTokens: 100_000,
       answer: ({ count }) =>
         count === STEPS

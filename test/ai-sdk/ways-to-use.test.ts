@@ -55,7 +55,7 @@ describe("a loop stays within its window", () => {
   });
 
   it("with streamText, whose parts come as they would without us", async () => {
-    await start({ thinking: "free" });
+    await start();
     const { model, tools } = carryover(provider.model("anthropic"), { limits });
     const types = new Set<string>();
     const result = streamText({ model, tools: { list, ...tools }, prompt, stopWhen });

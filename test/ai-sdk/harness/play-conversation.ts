@@ -8,7 +8,6 @@ import { findApiFaults, type RecordedApi } from "../../rig/ai-sdk-requests.ts";
 import { type ModelServerOptions, startModelServer } from "../../rig/model-server/model-server.ts";
 import type { Answer, Refusal, Reply } from "../../rig/model-server/step.ts";
 import { createStrictRules } from "../../rig/model-server/strict/strict-rules.ts";
-import type { ThinkingMode } from "../../rig/model-server/thinking/thinking-rules.ts";
 import { createWireFetch } from "../../rig/model-server/wire-fetch.ts";
 import type { Call, Conversation, Turn } from "./random-conversation.ts";
 import { type StrictModel, strictModel } from "./strict-models.ts";
@@ -31,26 +30,16 @@ export interface PlayOptions {
   readonly over: "http" | "function";
   /** `none`: the model is used as it is, in a window without end. */
   readonly middleware?: "carryover" | "none";
-  readonly thinking?: ThinkingMode;
 }
-
-/** How strict each provider is about thoughts. */
-export const THINKING: Readonly<Record<RecordedApi, ThinkingMode>> = {
-  anthropic: "free",
-  "openai-chat": "free",
-  "openai-responses": "bound",
-  gemini: "bound",
-};
 
 /** Plays a conversation with the real AI SDK and a provider that enforces its rules; ends early where nothing can be made to fit. */
 export async function playConversation(conversation: Conversation, options: PlayOptions): Promise<Played> {
-  const { api, over, middleware = "carryover", thinking = "bound" } = options;
+  const { api, over, middleware = "carryover" } = options;
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
   const script = createScript(conversation);
   const provider = createProvider(conversation, { api, script, middleware });
-  const rules = { ...provider.server, thinking };
-  const server = over === "http" ? await startModelServer(rules) : undefined;
-  const fetch = createWireFetch(rules);
+  const server = over === "http" ? await startModelServer(provider.server) : undefined;
+  const fetch = createWireFetch(provider.server);
   try {
     const made = strictModel(
       api,

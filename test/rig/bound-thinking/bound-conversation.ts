@@ -60,7 +60,7 @@ interface BoundReport {
 
 interface BoundOptions {
   readonly account?: Account;
-  /** What the session takes the model for; the provider always is one that checks. */
+  /** What the session takes the model for, or `nothing`; the provider always is one that checks. */
   readonly known?: string;
   readonly windowTokens?: number;
   /** How much a compaction keeps. */
@@ -126,8 +126,10 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
         },
       },
       {
-        model:
-          known === undefined ? { provider: "anthropic", id: model } : { provider: "gateway", id: known },
+        ...(known !== "nothing" && {
+          model:
+            known === undefined ? { provider: "anthropic", id: model } : { provider: "gateway", id: known },
+        }),
         limits: { contextTokens: windowTokens, outputTokens: 4_000 },
         ...(tail !== undefined && { compaction: { keepRecentTokens: tail } }),
         onEvent(event: SessionEvent) {

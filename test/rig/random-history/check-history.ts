@@ -18,7 +18,7 @@ import { supersede } from "../../../src/stages/supersede.ts";
 import { graduatedTiers } from "../../../src/stages/tiers.ts";
 import { asObject } from "../../../src/text/json.ts";
 import { toolResults } from "../../../src/transcript/content.ts";
-import { type Edit, runStages, type Stage } from "../../../src/transcript/edit.ts";
+import { applyEdits, type Edit, runStages, type Stage } from "../../../src/transcript/edit.ts";
 import type { Fault, Format } from "../../../src/transcript/format.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../../src/transcript/message.ts";
 import type { EditExpectation } from "../edit-faults.ts";
@@ -56,11 +56,11 @@ export interface HistoryProblem {
 /** The first law that is broken when some stages edit the wire of a history, or undefined: no new faults, none after repair, same bytes twice, nothing left to repair. */
 export function checkHistory(
   { history, stages, seed }: HistoryCheck,
-  { format, lower, thoughtsOf, findEditFaults }: ProviderCase,
+  { format, lower, bindsThoughts, findEditFaults }: ProviderCase,
 ): HistoryProblem | undefined {
   const chosen = stages.map((number) => RANDOM_STAGES[number % RANDOM_STAGES.length] as RandomStage);
   const lowered = lower(history);
-  const signed = thoughtsOf && signThoughts(asObject(lowered), thoughtsOf);
+  const signed = bindsThoughts && signThoughts(asObject(lowered), { format, repair });
   const wire = deepFreeze(signed?.wire ?? lowered);
   const problem = (law: string, faults: readonly Fault[], after: unknown): HistoryProblem => ({
     law,
@@ -77,14 +77,14 @@ export function checkHistory(
       AT,
     );
     const edited = format.apply(wire, deepFreeze(edits), AT);
-    return { edits, edited, repaired: format.apply(wire, [...edits, ...repair(after)], AT) };
+    const repairs = repair(after);
+    const stale = signed?.hideStale(applyEdits(after, repairs, AT)) ?? [];
+    return { edits, edited, repaired: format.apply(wire, [...edits, ...repairs, ...stale], AT) };
   };
 
   const { edits, edited, repaired } = run();
-  for (const after of [wire, edited, repaired]) {
-    const refused = signed?.findRefusal(after);
-    if (refused !== undefined) return problem(`thoughts are sent as they were made: ${refused}`, [], after);
-  }
+  const refused = signed?.findRefusal(repaired);
+  if (refused !== undefined) return problem(`no thought is sent behind an edit: ${refused}`, [], repaired);
   const isWild = chosen.some((stage) => stage.isWild);
   const mayEnd = isWild || chosen.some((stage) => stage.mayEmpty);
   const given = format.faults(wire);

@@ -3,7 +3,6 @@ import { gemini } from "../../../src/formats/wires/gemini/gemini.ts";
 import { openaiChat } from "../../../src/formats/wires/openai-chat/openai-chat.ts";
 import { openaiResponses } from "../../../src/formats/wires/openai-responses/openai-responses.ts";
 import type { Fault, Format } from "../../../src/transcript/format.ts";
-import type { Account } from "../bound-thinking/bound-thinking.ts";
 import {
   type EditExpectation,
   findAnthropicEditFaults,
@@ -27,8 +26,8 @@ export interface ProviderCase {
   readonly api: string;
   readonly format: Format<unknown>;
   readonly lower: (history: History) => unknown;
-  /** Set where thoughts are signed: an old account's may stand behind an edit. */
-  readonly thoughtsOf?: Account;
+  /** Set where a thought is bound to everything before it. */
+  readonly bindsThoughts?: true;
   readonly findEditFaults: (before: unknown, after: unknown, expected?: EditExpectation) => readonly Fault[];
 }
 
@@ -38,7 +37,7 @@ export const PROVIDER_CASES: readonly ProviderCase[] = [
     api: "anthropic",
     format: anthropic as Format<unknown>,
     lower: lowerToAnthropic,
-    thoughtsOf: "old",
+    bindsThoughts: true,
     findEditFaults: findAnthropicEditFaults,
   },
   {
