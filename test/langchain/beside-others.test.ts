@@ -226,7 +226,6 @@ describe("a human in the loop", () => {
 describe("a thread that goes back", () => {
   it("has the window of then, and the newer one goes on as well", async () => {
     await start({
-      thinking: "free",
       windowTokens: 16_000,
       answer: ({ count, body }) =>
         count >= 12 || JSON.stringify(body).includes("Go on") ? done : read(`file-${count}`, 2),
@@ -256,7 +255,6 @@ describe("a thread that goes back", () => {
 describe("agent.stream", () => {
   it("gives the agent's words and nothing of summaries", async () => {
     await start({
-      thinking: "free",
       windowTokens: 16_000,
       answer: ({ count }) => (count >= 12 ? done : read(`file-${count}`, 2)),
     });
