@@ -8,6 +8,7 @@ import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
 import { deepEqual, omitUndefined } from "../text/json.ts";
 import { handleOf } from "../transcript/content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
+import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import { type Message, type Transcript, typedText } from "../transcript/message.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { foldHistory, isFolded } from "./fold.ts";
@@ -262,8 +263,8 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     memory.recovery = undefined;
   }
 
-  /** Takes in a finished answer; `sentTokens` is what its request was estimated at, where that is known. */
-  function noteAnswer(message: Message, sentTokens: number | undefined): void {
+  /** Takes in a finished answer; `sent` is what its request was estimated at, where that is known. */
+  function noteAnswer(message: Message, sent: ContextEstimate | undefined): void {
     memory.answers.add(message.id);
     memory.recovery = undefined;
     memory.recoveryCompactions = 0;
@@ -271,9 +272,9 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       memory.model = message.model;
       meter.setModel(message.model);
     }
-    if (sentTokens !== undefined) {
-      believed.accepted(message.usage, sentTokens);
-      checkSilentOverflow(message, sentTokens);
+    if (sent !== undefined) {
+      believed.accepted(message.usage, sent.tokens);
+      checkSilentOverflow(message, sent);
     }
     warnOfDisagreement(message);
     memory.isJustCompacted = false;
@@ -289,13 +290,14 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   }
 
   /** Looks whether an answer without an error shows that the window was exceeded. */
-  function checkSilentOverflow(message: Message, sentTokens: number): void {
+  function checkSilentOverflow(message: Message, sent: ContextEstimate): void {
     const { reason, isOverflow } = detectSilentOverflow({
       usage: message.usage,
       ...(message.finish !== undefined && { stopReason: message.finish }),
       contextWindowTokens: believed.limits().contextTokens,
-      // Where a stage edits at every step, no usage makes the estimate exact enough to show that a prompt was cut.
-      ...(!memory.stages.hasEdited && { sentEstimateTokens: sentTokens }),
+      // Where a stage edits at every step, no usage makes the estimate exact enough to show that a prompt was cut. Before
+      // there is usage, a model may count far fewer tokens than its family.
+      ...(!memory.stages.hasEdited && { sentEstimateTokens: sent.low }),
       moment: memory.isJustCompacted ? "just-compacted" : "other",
     });
     // What was accepted may also be more than a limit of the input.
@@ -352,9 +354,9 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
 
     take(change) {
       const wasEmpty = history.source().length === 0;
-      const sentTokens = wasEmpty ? 0 : meter.estimate().tokens;
+      const sent = wasEmpty ? undefined : meter.estimate();
       const before = { transcript: history.transcript(), native: window().native?.messageId };
-      const measured = { tokens: sentTokens, thoughts: window().thoughtCount };
+      const measured = { tokens: sent?.tokens ?? 0, thoughts: window().thoughtCount };
       const { changed, extent, dropped } = change(history);
       if (extent === "same") return;
       if (!memory.isRestoring) core.bindThoughts();
@@ -376,14 +378,14 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
         memory.beforeNative = before.transcript;
         startEpoch("provider-compacted", native.provider, measured);
       }
-      const isAlone = answers.length === 1 && !wasEmpty;
+      const isAlone = answers.length === 1;
       for (const message of changed) {
         noteRequest(message);
         if (!answerIds.has(message.id)) continue;
         // The usage of an answer with a compaction in it counts what was before, and what was made of it.
         const isCounted = nativeBlockOf(message) === undefined;
         if (!isCounted) answerIds.delete(message.id);
-        noteAnswer(message, isAlone && isCounted ? sentTokens : undefined);
+        noteAnswer(message, isAlone && isCounted ? sent : undefined);
       }
       if (answerIds.size > 0) meter.learn(answerIds);
       if (extent === "rebuilt" || changed.some(isOfCompaction)) readPendingMarker();
