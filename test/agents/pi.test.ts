@@ -85,7 +85,11 @@ await describePi(({ server, world, folder, open }) => {
     server.script([call("recall", { handle }), say("Found.")]);
     await ask(world, "What was in the first?", ["-c"]);
     expect(outputsOf(server.requests.at(-1)).at(-1)).toContain("file0.ts:190: const value0");
-    expect(entriesOf(world).filter(({ type }) => type === "custom")).toHaveLength(1);
+    const added = entriesOf(world).filter(({ type }) => type === "context_edit");
+    expect(added.slice(edits.length).filter(({ targetId }) => targets.has(targetId))).toEqual([]);
+    // What was thought without us was thought with other tools: it is refused once, left out, and that is noted.
+    expect(server.thinking.takeRefusals()).toHaveLength(1);
+    expect(entriesOf(world).filter(({ type }) => type === "custom")).toHaveLength(2);
     const session = await open(["-c"]);
     await session.shown("setStatus", /^carryover: pruned 1 time$/);
     await session.command("/context", /\npruned +\d+ outputs: [\d,]+ tokens, read again by recall/);
