@@ -292,13 +292,14 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   }
 
   /** Looks whether an answer without an error shows that the window was exceeded. */
-  function checkSilentOverflow(message: Message, { low }: ContextEstimate): void {
+  function checkSilentOverflow(message: Message, sent: ContextEstimate): void {
     const { reason, isOverflow } = detectSilentOverflow({
       usage: message.usage,
       ...(message.finish !== undefined && { stopReason: message.finish }),
       contextWindowTokens: believed.limits().contextTokens,
-      // Less than even the least that it may have been. Where a stage edits at every step, no estimate is exact enough.
-      ...(!memory.stages.hasEdited && { sentEstimateTokens: low }),
+      // Where a stage edits at every step, no usage makes the estimate exact enough to show that a prompt was cut. Before
+      // there is usage, a model may count far fewer tokens than its family.
+      ...(!memory.stages.hasEdited && { sentEstimateTokens: sent.low }),
       moment: memory.isJustCompacted ? "just-compacted" : "other",
     });
     // What was accepted may also be more than a limit of the input.
@@ -355,10 +356,9 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
 
     take(change) {
       const wasEmpty = history.source().length === 0;
-      const sent = meter.estimate();
-      const sentTokens = wasEmpty ? 0 : sent.tokens;
+      const sent = wasEmpty ? undefined : meter.estimate();
       const before = { transcript: history.transcript(), native: window().native?.messageId };
-      const measured = { tokens: sentTokens, thoughts: window().thoughtCount };
+      const measured = { tokens: sent?.tokens ?? 0, thoughts: window().thoughtCount };
       const { changed, extent, dropped } = change(history);
       if (extent === "same") return;
       if (!memory.isRestoring) core.bindThoughts();
@@ -380,7 +380,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
         memory.beforeNative = before.transcript;
         startEpoch("provider-compacted", native.provider, measured);
       }
-      const isAlone = answers.length === 1 && !wasEmpty;
+      const isAlone = answers.length === 1;
       for (const message of changed) {
         noteRequest(message);
         if (!answerIds.has(message.id)) continue;

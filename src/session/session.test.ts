@@ -195,6 +195,20 @@ describe("createSession", () => {
     expect(session.nextAction()).toMatchObject({ type: "compact", trigger: "overflow" });
   });
 
+  it.each([
+    { share: 0.58, end: { type: "none" } },
+    { share: 0.3, end: { type: "compact", trigger: "overflow" } },
+  ])(
+    "a count of $share of the first estimate shows a cut prompt only below all that it may be: $end.type",
+    (given) => {
+      const { session } = setUp({ model: { provider: "anthropic", id: "claude-opus-5-5" } });
+      session.append(user("u1", words(8_000)));
+      const { tokens } = session.status();
+      session.append(answer("a1", "ok", { usage: usage(Math.round(tokens * given.share)) }));
+      expect(session.nextAction()).toMatchObject(given.end);
+    },
+  );
+
   it("TOOLSUM: sums up old results above the cutoff, and only those that were answered", async () => {
     const { session, events } = setUp({
       compaction: { toolCallCutoff: 3, toolSummaryStrategy: "heuristic" },

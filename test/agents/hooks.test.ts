@@ -13,6 +13,7 @@ import {
   codex,
   createAgentWorld,
 } from "../rig/agents/agent-programs.ts";
+import { isClaudeCodesOwnRefusal } from "../rig/agents/claude-code-refusal.ts";
 import { describeAgent } from "../rig/agents/describe-agent.ts";
 import { OUTPUT_KINDS } from "../rig/agents/output-kinds.ts";
 import { unpackCli } from "../rig/agents/packed-cli.ts";
@@ -103,7 +104,7 @@ let cli: string;
 let server: ModelServer;
 beforeAll(async () => {
   cli = unpackCli();
-  server = await startModelServer({ thinking: "free" });
+  server = await startModelServer({ isOwnRefusal: isClaudeCodesOwnRefusal });
 });
 afterAll(() => server.stop());
 

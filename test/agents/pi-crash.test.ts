@@ -5,6 +5,7 @@ import { asObject } from "../../src/text/json.ts";
 import type { AgentWorld } from "../rig/agents/agent-programs.ts";
 import {
   ask,
+  askWithoutUs,
   describePi,
   entriesOf,
   many,
@@ -122,7 +123,7 @@ await describePi(({ server, world, manage, requests, open }) => {
     expect(pruned[0]).toMatch(/\[whole result: /);
     await manage("remove");
     server.script([say("Yes.")]);
-    await ask(world, "Sure?", ["-c"]);
+    await askWithoutUs(world, "Sure?", ["-c"]);
     const sent = server.requests.at(-1);
     expect(outputsOf(sent)).toEqual(pruned);
     expect(JSON.stringify(sent?.body.tools)).not.toMatch(/"(?:recall|fork\w*)"/);

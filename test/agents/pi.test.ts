@@ -9,6 +9,7 @@ import { openAgentTerminal } from "../rig/agents/agent-terminal.ts";
 import { OUTPUT_KINDS } from "../rig/agents/output-kinds.ts";
 import {
   ask,
+  askWithoutUs,
   describePi,
   entriesOf,
   many,
@@ -77,14 +78,18 @@ await describePi(({ server, world, folder, open }) => {
     const pruned = outputsOf(server.requests.at(-1));
     expect(pruned[0]).toMatch(/\[whole result: [0-9a-f]+\/1\]/);
     server.script([say("Yes.")]);
-    await ask(world, "Sure?", ["-c", "-ne"]);
+    await askWithoutUs(world, "Sure?", ["-c", "-ne"]);
     expect(outputsOf(server.requests.at(-1))).toEqual(pruned);
     // With us again nothing is appended twice, and the whole comes back.
     const handle = /whole result: (\S+)\]/.exec(pruned[0] ?? "")?.[1];
     server.script([call("recall", { handle }), say("Found.")]);
     await ask(world, "What was in the first?", ["-c"]);
     expect(outputsOf(server.requests.at(-1)).at(-1)).toContain("file0.ts:190: const value0");
-    expect(entriesOf(world).filter(({ type }) => type === "custom")).toHaveLength(1);
+    const added = entriesOf(world).filter(({ type }) => type === "context_edit");
+    expect(added.slice(edits.length).filter(({ targetId }) => targets.has(targetId))).toEqual([]);
+    // What was thought without us was thought with other tools: it is refused once, left out, and that is noted.
+    expect(server.thinking.takeRefusals()).toHaveLength(1);
+    expect(entriesOf(world).filter(({ type }) => type === "custom")).toHaveLength(2);
     const session = await open(["-c"]);
     await session.shown("setStatus", /^carryover: pruned 1 time$/);
     await session.command("/context", /\npruned +\d+ outputs: [\d,]+ tokens, read again by recall/);
@@ -106,7 +111,7 @@ await describePi(({ server, world, folder, open }) => {
     expect(summary).toMatch(/whole by [0-9a-f]{64}\]$/);
     await session.command("/context", /\ncompacted +\d+ messages: [\d,]+ tokens/);
     await session.stop();
-    await ask(world, "Go on", ["-c", "-ne"]);
+    await askWithoutUs(world, "Go on", ["-c", "-ne"]);
     const sent = textsOf(server.requests.at(-1));
     expect(sent).toContain("PORT-48213");
     expect(sent).not.toContain("file3.ts:190: const value3");
@@ -168,7 +173,7 @@ await describePi(({ server, world, folder, open }) => {
       expect(outputsOf(child).at(-1)).toMatch(/^1\n2\n3\n[\s\S]*handle and sha256/);
       expect(outputsOf(parent).at(-1)).toContain("Counted.");
       server.script([say("Yes.")]);
-      await ask(without, "Sure?", ["-c"]);
+      await askWithoutUs(without, "Sure?", ["-c"]);
       expect(JSON.stringify(server.requests.at(-1)?.body.tools)).not.toContain('"recall"');
     } finally {
       without.remove();

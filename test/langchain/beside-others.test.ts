@@ -4,6 +4,7 @@ import {
   type BaseMessage,
   createAgent,
   createMiddleware,
+  dynamicSystemPromptMiddleware,
   humanInTheLoopMiddleware,
   providerStrategy,
   ToolMessage,
@@ -226,7 +227,6 @@ describe("a human in the loop", () => {
 describe("a thread that goes back", () => {
   it("has the window of then, and the newer one goes on as well", async () => {
     await start({
-      thinking: "free",
       windowTokens: 16_000,
       answer: ({ count, body }) =>
         count >= 12 || JSON.stringify(body).includes("Go on") ? done : read(`file-${count}`, 2),
@@ -256,7 +256,6 @@ describe("a thread that goes back", () => {
 describe("agent.stream", () => {
   it("gives the agent's words and nothing of summaries", async () => {
     await start({
-      thinking: "free",
       windowTokens: 16_000,
       answer: ({ count }) => (count >= 12 ? done : read(`file-${count}`, 2)),
     });
@@ -335,5 +334,32 @@ describe("a request that only fits with a shorter answer", () => {
     expect(messages.at(-1)?.text).toBe("Done.");
     expect(asked[0]).toBe(16_000);
     expect(asked[1]).toBeLessThan(10_001);
+  });
+});
+
+describe("a thread whose system prompt changes", () => {
+  it("is refused once for the thoughts behind it, and never again in another process", async () => {
+    await start({ answer: ({ count }) => (count % 2 === 0 ? read(`file-${count}`) : done) });
+    let systemPrompt = "Be brief.";
+    const checkpointer = new MemorySaver();
+    const create = () =>
+      createAgent({
+        model: chatModel(provider, "anthropic"),
+        tools: [readTool(() => "content")],
+        middleware: both(
+          dynamicSystemPromptMiddleware(() => systemPrompt),
+          carryoverMiddleware(),
+        ),
+        checkpointer,
+      });
+    const refusalsOf = async (agent: ReturnType<typeof create>): Promise<number> => {
+      await agent.invoke(question("Read."), inThread);
+      return provider.server.thinking.takeRefusals().length;
+    };
+    const first = create();
+    expect(await refusalsOf(first)).toBe(0);
+    systemPrompt = "Be kind.";
+    expect([await refusalsOf(first), await refusalsOf(create())]).toEqual([1, 0]);
+    expect(provider.faults()).toEqual([]);
   });
 });

@@ -13,7 +13,8 @@ const WINDOW_TOKENS = 16_000;
 /** A model that reads so many files in each turn, `parallel` at once. */
 const reading = (steps: number, parallel = 1) =>
   startScriptedProvider({
-    thinking: "free",
+    // A thread that is opened anew has no usage yet: what it estimates must be what this model counts.
+    countsAs: "model",
     windowTokens: WINDOW_TOKENS,
     answer: ({ count, body }): Reply => {
       const isAsked = JSON.stringify(body).includes("Go on");
@@ -72,7 +73,6 @@ describe("carryoverMiddleware()", () => {
     "sends nothing that a provider refuses, thoughts and summaries included: $name",
     async (given) => {
       const provider = await startScriptedProvider({
-        thinking: "free",
         windowTokens: WINDOW_TOKENS,
         answer({ count }): Reply {
           if (count >= 10) return { type: "answer", text: "Done." };

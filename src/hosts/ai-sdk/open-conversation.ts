@@ -151,8 +151,9 @@ export function createKeptConversations<Opened extends { readonly session: Sessi
       for (const oldest of live.keys()) if (live.size > MAX_LIVE) live.delete(oldest);
       const { session } = entry.opened;
       function keep(): KeptState | undefined {
-        const { batches, contextWindowTokens } = session.status();
-        const current = [contextWindowTokens, ...batches.map((batch) => batch.id)].join();
+        const { batches, contextWindowTokens, epoch } = session.status();
+        // An epoch also begins where thoughts were refused, which edits nothing.
+        const current = [contextWindowTokens, epoch, ...batches.map((batch) => batch.id)].join();
         if (current === entry.saved) return undefined;
         entry.saved = current;
         entry.version++;

@@ -142,7 +142,8 @@ const SCENARIOS: Readonly<Record<HostScenario, Scenario>> = {
     title: "a summary takes the place of the old part, and what the user pinned stays word for word",
     files: MANY,
     async play(host) {
-      const calls = Object.keys(MANY).slice(0, 6).map(print);
+      // More than an agent keeps word for word, and no full window for models that take more tokens for numbers.
+      const calls = Object.keys(MANY).slice(0, 4).map(print);
       const before = lastOf(await host.turn(PINNED, [...calls, { say: "Seen." }]));
       await host.compact();
       const after = lastOf(await host.turn("Go on.", [{ say: "Going on." }]));

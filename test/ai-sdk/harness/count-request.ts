@@ -1,4 +1,7 @@
 import { countTokens } from "gpt-tokenizer";
+import { tokenFamilyOf } from "../../../src/models/token-family.ts";
+import { asString } from "../../../src/text/json.ts";
+import { familyCost } from "../../../src/text/tokens/estimate-tokens.ts";
 
 /** How many tokens a request has, counted as a provider does: exactly, and over everything that is sent. */
 export function countRequest(body: unknown): number {
@@ -18,6 +21,14 @@ export function countRequest(body: unknown): number {
 }
 
 const counted = new Map<string, number>();
+
+/** The same in the tokens of the model that is asked: some take more for the same text. */
+export function countAsModel(body: { readonly model?: unknown }): number {
+  const model = asString(body.model);
+  return Math.ceil(
+    countRequest(body) * familyCost(tokenFamilyOf(model === undefined ? model : { id: model })).scale,
+  );
+}
 
 /** The same outputs are sent again and again, and counting is slow. */
 function countText(text: string): number {

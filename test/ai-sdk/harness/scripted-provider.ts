@@ -10,7 +10,7 @@ import type { Fault } from "../../../src/transcript/format.ts";
 import { type ModelServer, startModelServer } from "../../rig/model-server/model-server.ts";
 import type { Reply } from "../../rig/model-server/step.ts";
 import type { ThinkingMode } from "../../rig/model-server/thinking/thinking-rules.ts";
-import { countRequest } from "./count-request.ts";
+import { countAsModel, countRequest } from "./count-request.ts";
 import { toolText } from "./tool-texts.ts";
 
 /** The ways to a model that are tested. */
@@ -39,6 +39,8 @@ export interface ScriptedProviderOptions {
   /** What is answered to a request for a summary. */
   readonly summarize?: (request: AnsweredRequest) => Reply | undefined;
   readonly thinking?: ThinkingMode;
+  /** Whose tokens are counted: those of one tokenizer for every model, or those of the model's own family. @default o200k */
+  readonly countsAs?: "o200k" | "model";
 }
 
 export interface AnsweredRequest {
@@ -58,6 +60,7 @@ export async function startScriptedProvider(
     answer,
     summarize = ({ count }) => summary(count),
     thinking = "bound",
+    countsAs = "o200k",
   } = options;
   const faults: Fault[] = [];
   let refusals = 0;
@@ -67,7 +70,7 @@ export async function startScriptedProvider(
     thinking,
     judge({ wire, body }) {
       faults.push(...FIND_FAULTS[wire](body));
-      const inputTokens = countRequest(body);
+      const inputTokens = countsAs === "model" ? countAsModel(body) : countRequest(body);
       if (inputTokens > windowTokens) {
         refusals++;
         return tooLong(inputTokens, windowTokens);

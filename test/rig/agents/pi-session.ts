@@ -16,7 +16,7 @@ import { unpackCli } from "./packed-cli.ts";
 
 /** Tests in the real pi, in which the package is installed as people do it; the model is scripted, with a window of 60,000 tokens. */
 export async function describePi(tests: (place: PiPlace) => void): Promise<void> {
-  const server = await startModelServer({ thinking: "free" });
+  const server = await startModelServer();
   afterAll(() => server.stop());
   await describeAgent(pi, () => {
     const world = createAgentWorld(server, { windowTokens: 60_000 });
@@ -71,6 +71,18 @@ export async function ask(world: AgentWorld, prompt: string, args: readonly stri
   const { code, stderr, stdout } = await pi.run(world, [...args, "-p", prompt]);
   expect(code, stderr + stdout).toBe(0);
   expect(stderr).toBe("");
+}
+
+/**
+ * The same where Carryover is gone since the last prompt, and its tools with it. Thoughts are bound to the tools, too, and pi
+ * alone asks again with all of them: a new account would refuse the session for good, so this is an old one.
+ */
+export async function askWithoutUs(
+  world: AgentWorld,
+  prompt: string,
+  args: readonly string[] = [],
+): Promise<void> {
+  await world.server.thinking.within("free", () => ask(world, prompt, args));
 }
 
 /** Answers that read a long output each. */

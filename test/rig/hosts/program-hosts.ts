@@ -11,6 +11,7 @@ import {
   createAgentWorld,
   pi,
 } from "../agents/agent-programs.ts";
+import { isClaudeCodesOwnRefusal } from "../agents/claude-code-refusal.ts";
 import { type ModelRequest, type ModelServer, startModelServer } from "../model-server/model-server.ts";
 import { type ScriptedCall, type Step, say } from "../model-server/step.ts";
 
@@ -128,7 +129,7 @@ export function asHostUnderTest(
 ): HostUnderTest & { close(): Promise<void> } {
   let opened: Promise<{ readonly server: ModelServer; readonly world: AgentWorld }> | undefined;
   const open = async () => {
-    const server = await startModelServer({ thinking: "free" });
+    const server = await startModelServer({ isOwnRefusal: isClaudeCodesOwnRefusal });
     const world = createAgentWorld(server);
     await host.install(world, cli());
     return { server, world };

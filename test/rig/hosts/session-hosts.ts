@@ -102,7 +102,6 @@ const COMMAND = z.object({ command: z.string() });
 
 function startProvider(replies: ScriptedReply[]): Promise<ScriptedProvider> {
   return startScriptedProvider({
-    thinking: "free",
     answer() {
       const reply = replies.shift() ?? { say: "(nothing scripted)" };
       if ("say" in reply) return { type: "answer", text: reply.say };

@@ -26,7 +26,8 @@ import {
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   const queue: Step[] = [];
   const requests: ModelRequest[] = [];
-  const thinking = createThinkingRules(options.thinking);
+  const { isOwnRefusal = () => false } = options;
+  const thinking = createThinkingRules(options.thinking, isOwnRefusal);
   const server = createServer((incoming, response) => {
     answerRequest({ queue, requests, incoming, response, options, thinking }).catch(() => response.destroy());
   });
@@ -60,6 +61,8 @@ export interface ModelServerOptions {
   readonly parentOf?: (sessionId: string) => string | undefined;
   /** Unset: `bound`. A request with a thought that does not fit is refused before the judge sees it. */
   readonly thinking?: ThinkingMode;
+  /** True for a request whose refusal is the client's own doing, which it mends itself: it fails no test. */
+  readonly isOwnRefusal?: (request: Pick<JudgedRequest, "body">) => boolean;
 }
 
 export interface JudgedRequest {
@@ -81,7 +84,7 @@ export interface ModelServer {
   /** Every request so far, oldest first. */
   readonly requests: readonly ModelRequest[];
   /** What became of the thoughts in them. */
-  readonly thinking: Pick<ThinkingRules, "takeRefusals" | "dropped">;
+  readonly thinking: Pick<ThinkingRules, "takeRefusals" | "dropped" | "within">;
   /** Adds steps behind those that still wait. */
   script(steps: readonly Step[]): void;
   unusedSteps(): readonly Step[];

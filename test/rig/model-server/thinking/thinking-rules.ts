@@ -3,6 +3,7 @@ import {
   bindsThinking,
   createThinkingCheck,
   type InputTransformation,
+  type Signatures,
 } from "../../bound-thinking/bound-thinking.ts";
 import type { Refusal, Reply } from "../step.ts";
 import { findMissingSignature } from "../strict/strict-gemini.ts";
@@ -12,6 +13,8 @@ import { createBoundReasoning } from "./bound-reasoning.ts";
 /** What a provider does with the thoughts that a client sends back, by the rules of each wire's newest models. */
 export interface ThinkingRules {
   receive(request: ThinkingRequest): ReceivedThoughts;
+  /** Plays something with the rules of another mode, as if the account were another. */
+  within<T>(mode: ThinkingMode, play: () => Promise<T>): Promise<T>;
   /** The refusals because of a thought since they were last taken, in the provider's words. */
   takeRefusals(): readonly string[];
   /** Every thought that the model did not get although nothing was refused: where it stood, and why. */
@@ -46,16 +49,25 @@ export type SignContent = <Block extends UnknownObject>(content: readonly Block[
  */
 export type ThinkingMode = "bound" | "free";
 
-/** Rules of a provider that has not answered yet. */
-export function createThinkingRules(mode: ThinkingMode = "bound"): ThinkingRules {
+/** Rules of a provider that has not answered yet; a refusal that is the client's own doing is not kept. */
+export function createThinkingRules(
+  first: ThinkingMode = "bound",
+  isOwnRefusal: (request: ThinkingRequest) => boolean = () => false,
+): ThinkingRules {
   const refusals: string[] = [];
   const dropped: string[] = [];
-  const check = createThinkingCheck({ account: mode === "bound" ? "new" : "old" });
+  const signatures: Signatures = new Map();
+  const checks = {
+    bound: createThinkingCheck({ account: "new", signatures }),
+    free: createThinkingCheck({ account: "old", signatures }),
+  };
+  let mode = first;
   const reasoning = createBoundReasoning();
 
   function receive({ wire, model, body, beta }: ThinkingRequest): ReceivedThoughts {
     switch (wire) {
       case "anthropic": {
+        const check = checks[mode];
         const isPreserved = bindsThinking(model);
         const seen = check.read(body, { beta, model, isPreserved });
         if (seen.status === 400) return { type: "refusal", status: 400, body: seen.error };
@@ -97,9 +109,18 @@ export function createThinkingRules(mode: ThinkingMode = "bound"): ThinkingRules
   return {
     takeRefusals: () => refusals.splice(0),
     dropped,
+    async within(other, play) {
+      const before = mode;
+      mode = other;
+      try {
+        return await play();
+      } finally {
+        mode = before;
+      }
+    },
     receive(request) {
       const received = receive(request);
-      if (received.type === "refusal") refusals.push(messageOf(received));
+      if (received.type === "refusal" && !isOwnRefusal(request)) refusals.push(messageOf(received));
       return received;
     },
   };
