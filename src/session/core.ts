@@ -442,12 +442,11 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
 
     thoughtsAtStake() {
       if (afterEdit() === "kept") return undefined;
-      const { thoughts } = window();
-      const isSent = (message: Message): boolean =>
-        thoughts.before.has(message.id) && !thoughts.stale.has(message.id);
+      const { stale, before } = window().thoughts;
+      const newest = new Set([...before.keys()].filter((id) => !stale.has(id)).slice(-THOUGHTS_TO_REPEAT));
       const { input, output } = believed.facts().prices ?? USUAL_PRICES;
       return {
-        tokensOf: (message: Message) => (isSent(message) ? thoughtTokensOf(message) : 0),
+        tokensOf: (message: Message) => (newest.has(message.id) ? thoughtTokensOf(message) : 0),
         multiplier: output / input,
       };
     },
@@ -491,3 +490,5 @@ function thoughtTokensOf({ usage }: Message): number {
 
 /** The mean of recorded requests. */
 const USUAL_THOUGHT_TOKENS = 350;
+/** What a model has to think again to go on: older thoughts have become answers. */
+const THOUGHTS_TO_REPEAT = 10;
