@@ -130,6 +130,11 @@ describe("modelFacts", () => {
     expect(modelFacts({ id }).contextTokens).toBe(contextTokens);
   });
 
+  it("assumes no answer that would fill more than half of the window", () => {
+    expect(modelFacts({ id: "gpt-4" })).toMatchObject({ contextTokens: 8_192, outputTokens: 4_096 });
+    expect(modelFacts({ id: "gpt-4" }).assumed).toContain("outputTokens");
+  });
+
   it.each([
     ["claude-sonnet-5-5", undefined, 0.1],
     ["claude-sonnet-5-5", "2026-10-06", 0.2],

@@ -134,7 +134,11 @@ function limitsOf({ words, own, named, alike }: FoundRows) {
   return {
     contextTokens,
     ...omitUndefined({ inputTokens }),
-    outputTokens: own?.outputTokens ?? named?.outputTokens ?? alike?.outputTokens ?? USUAL.outputTokens,
+    // Nobody answers with more than a window holds.
+    outputTokens:
+      own?.outputTokens ??
+      named?.outputTokens ??
+      Math.min(alike?.outputTokens ?? USUAL.outputTokens, Math.floor(contextTokens / 2)),
   };
 }
 
