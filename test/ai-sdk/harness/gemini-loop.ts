@@ -95,7 +95,7 @@ export async function runGeminiLoop(loop: GeminiLoop): Promise<GeminiLoopReport>
         maxRetries: 0,
       } as unknown as Parameters<typeof generateText>[0];
       const result = way === "stream" ? await streamed(request) : await generateText(request);
-      messages.push(...result.response.messages);
+      messages.push(...(await answersOf(result)));
       text = result.text;
       state = JSON.parse(JSON.stringify(wrapped.session)) as unknown;
       for (const { step, outcome } of wrapped.session.ledger()) if (outcome === "applied") edits.push(step);
@@ -163,7 +163,22 @@ async function streamed(request: Parameters<typeof generateText>[0]) {
   } as Parameters<typeof streamText>[0]);
   await result.consumeStream();
   if (failure !== undefined) throw failure;
-  return { text: await result.text, response: await result.response };
+  return {
+    text: await result.text,
+    response: await result.response,
+    responseMessages: await answersOf(result),
+  };
+}
+
+/** Of all steps: `ai` 7 has them under a name of their own. */
+async function answersOf(result: object): Promise<ModelMessage[]> {
+  const { responseMessages, response } = result as {
+    readonly responseMessages?: ModelMessage[] | PromiseLike<ModelMessage[]>;
+    readonly response:
+      | { readonly messages: ModelMessage[] }
+      | PromiseLike<{ readonly messages: ModelMessage[] }>;
+  };
+  return (await responseMessages) ?? (await response).messages;
 }
 
 /** Loops of one turn, which pruning shortens several times. */
