@@ -1,4 +1,5 @@
 import { type CacheProfile, cacheProfile, NO_CACHE } from "../models/cache-profile.ts";
+import { ownRow } from "../models/model-facts.ts";
 import type { ModelRow } from "../models/model-row.ts";
 import { asObject, asString, omitUndefined, safeJson } from "../text/json.ts";
 import { formatNumber } from "../text/truncate.ts";
@@ -29,8 +30,9 @@ export function explainCost(
   const explained = requests.map((request, index): ExplainedRequest => {
     const price = priceFor(request);
     const byKind = price && priceRequest(request, price);
-    // What the agent says holds, unless other facts were given.
-    const recorded = models === undefined ? request.costUSD : undefined;
+    // What the agent says holds, unless prices of this model were given.
+    const isGiven = ownRow(request.model ?? {}, models)?.prices !== undefined;
+    const recorded = isGiven ? undefined : request.costUSD;
     const costUSD = recorded ?? (byKind && totalUSD(byKind));
     const { prompt: _, since: __, continues: ___, costUSD: ____, ...rest } = request;
     const priced = recorded !== undefined ? "agent" : price !== undefined ? "table" : "unknown";

@@ -184,6 +184,14 @@ function pricesOn({ prices = [], readOn }: Partial<ModelRow>, on = readOn): Date
 }
 
 /** The row with the longest name that the words contain. */
+/** The row of a caller that names a model. */
+export function ownRow(
+  { id = "" }: Partial<ModelRef>,
+  rows: readonly ModelRow[] | undefined,
+): ModelRow | undefined {
+  return rows && namedRow(modelWords(id), rows);
+}
+
 function namedRow(words: readonly string[], rows: readonly ModelRow[]): ModelRow | undefined {
   let [best, length]: [ModelRow | undefined, number] = [undefined, 0];
   for (const row of rows)

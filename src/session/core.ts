@@ -356,9 +356,12 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
 
     take(change) {
       const wasEmpty = history.source().length === 0;
-      const sent = wasEmpty ? undefined : meter.estimate();
+      const now = wasEmpty ? undefined : meter.estimate();
+      // What was edited or taken back since the request went out was not in it.
+      const sent = memory.sent?.estimate ?? now;
+      const isOlder = memory.sent !== undefined && memory.sent.epoch !== meter.epoch();
       const before = { transcript: history.transcript(), native: window().native?.messageId };
-      const measured = { tokens: sent?.tokens ?? 0, thoughts: window().thoughtCount };
+      const measured = { tokens: now?.tokens ?? 0, thoughts: window().thoughtCount };
       const { changed, extent, dropped } = change(history);
       if (extent === "same") return;
       if (!memory.isRestoring) core.bindThoughts();
@@ -375,6 +378,11 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
         (message) => isFinishedAnswer(message) && !memory.answers.has(message.id),
       );
       const answerIds = new Set(answers.map(({ id }) => id));
+      if (answers.length > 0) {
+        memory.sent = undefined;
+        // Its usage counts a window that is gone.
+        if (isOlder && answers[0] !== undefined) meter.distrust(answers[0].id);
+      }
       const { native } = window();
       if (native !== undefined && native.messageId !== before.native) {
         memory.beforeNative = before.transcript;
@@ -456,6 +464,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     },
 
     noteSent() {
+      memory.sent = { estimate: meter.estimate(), epoch: meter.epoch() };
       memory.thoughts = sendThoughts(memory.thoughts, boundWindow());
     },
 

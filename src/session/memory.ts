@@ -3,6 +3,7 @@ import type { CompactionEnd, CompactionFailed, CompactOutcome } from "../compact
 import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import { FRESH_TRIGGER, type TriggerState } from "../compaction/trigger/should-compact.ts";
 import type { Edit } from "../transcript/edit.ts";
+import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
 import type { HeldCompaction } from "./hold.ts";
 import type { WarningCode } from "./log.ts";
@@ -64,6 +65,8 @@ export interface SessionMemory {
   beforeNative: Transcript;
   /** The provider was asked to compact and did not: it is not asked again. */
   providerFailed: boolean;
+  /** What the window was estimated at when it was last sent, until an answer comes; unset where nobody says that. */
+  sent: { readonly estimate: ContextEstimate; readonly epoch: number } | undefined;
   /** What the thoughts of the model are bound to. */
   thoughts: ThoughtBindings;
   /** Messages come in whose edits are not in force yet. */
@@ -151,6 +154,7 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     management: {},
     beforeNative: [],
     providerFailed: false,
+    sent: undefined,
     thoughts: NO_BINDINGS,
     isRestoring: false,
     warned: new Set(),

@@ -326,3 +326,25 @@ describe("createSession", () => {
     expect(session.status()).toMatchObject({ contextWindowTokens: 8_192, estimate: { source: "heuristic" } });
   });
 });
+
+describe("the usage of a request that was sent before its window was compacted", () => {
+  it("counts neither for what is left of it nor as a sign that the next prompt was cut", async () => {
+    const { session } = startSession({ limits: { contextTokens: 400_000, outputTokens: 4_000 } });
+    const counted = (inputTokens: number): Partial<Message> => ({
+      usage: { inputTokens, outputTokens: 5, reasoningTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+    });
+    const first = [...conversation(6, 8_000), user("u9", "And now?")];
+    session.observe(first);
+    await session.prepare();
+    session.sent();
+    // The answer comes with the next list, and somebody compacts before.
+    await session.prepare({ demand: "manual" });
+    const second = [...first, answer("a9", "Done.", counted(60_000)), user("u10", "Go on.")];
+    session.observe(second);
+    await session.prepare();
+    expect(session.status().tokens).toBeLessThan(30_000);
+    session.sent();
+    session.observe([...second, answer("a10", "Done.", counted(9_000)), user("u11", "And on.")]);
+    expect(session.nextAction()).toMatchObject({ type: "none" });
+  });
+});

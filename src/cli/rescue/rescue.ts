@@ -95,6 +95,9 @@ Examples:
   carryover rescue --before-compaction    a summary lost what mattered
   carryover rescue state.json             what session.toJSON() gave, beside its messages
 
+A provider that binds thoughts refuses a session for good once something before them was changed ("Invalid \`signature\` in
+\`thinking\` block"): rescue leaves those thoughts out. A state.json is { "state": …, "messages": […] }.
+
 The original is never changed. What does not fit can be read again with carryover recall, and the new session says so.`;
 
 export interface RescueFlags extends ContinueFlags, ModelsFlag {
