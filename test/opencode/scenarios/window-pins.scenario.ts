@@ -7,7 +7,7 @@ import { handlesIn, journalOf, longPrompt, makeReports, messagesOf, REPORT_FILES
 const PRUNING = {
   prune: "auto",
   toolOutput: false,
-  models: { "scripted/long-window": { keepRecent: 1_000 } },
+  models: { "scripted/long-window": { keepRecent: 1_000, facts: { cache: "none" } } },
 };
 
 const OPTIONS = {
