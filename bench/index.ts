@@ -9,6 +9,7 @@ import { benchLangChain } from "./langchain.bench.ts";
 import { benchLargeSession } from "./large.bench.ts";
 import { benchRecall } from "./recall.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
+import { benchRestore } from "./restore.bench.ts";
 import { benchScale } from "./scale.bench.ts";
 import { benchSession } from "./session.bench.ts";
 import { benchState } from "./state.bench.ts";
@@ -23,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   recall: benchRecall,
   "tool-output": benchToolOutput,
   session: benchSession,
+  restore: benchRestore,
   state: benchState,
   jsonl: benchJsonl,
   large: benchLargeSession,

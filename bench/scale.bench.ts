@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import type { RecordStore } from "../src/fork/life/record-store.ts";
-import { createPostgresStores, type PostgresStores } from "../src/stores/postgres/stores.ts";
+import { openPostgresStores, type PostgresStores } from "../src/stores/postgres/stores.ts";
 import { type PostgresServer, startPostgres } from "../test/rig/postgres/start-postgres.ts";
 import { printTable } from "./measure.ts";
 
@@ -15,7 +15,7 @@ export async function benchScale(): Promise<void> {
   const server = await startPostgres("disk");
   if (server === undefined) return;
   const { connectionString } = server;
-  const stores = createPostgresStores({ connectionString, maxConnections: CONNECTIONS, cleaning: "never" });
+  const stores = openPostgresStores({ connectionString, maxConnections: CONNECTIONS, cleaning: "never" });
   const pool = new pg.Pool({ connectionString, max: CONNECTIONS });
   try {
     await stores.open();
@@ -170,7 +170,7 @@ async function benchLooks(stores: PostgresStores, pool: pg.Pool): Promise<void> 
 
 /** What `carryover purge` looks at, as a multiple of reading the entries of all logs once. */
 async function benchInventory(server: PostgresServer): Promise<void> {
-  const stores = createPostgresStores({
+  const stores = openPostgresStores({
     connectionString: server.connectionString,
     schema: "inventory",
     timeoutMs: 600_000,

@@ -24,7 +24,9 @@ export async function benchSession(): Promise<void> {
 async function benchMessage(): Promise<void> {
   const withTools = opencode.decode(generateSession({ messages: MESSAGES, toolResults: MESSAGES * 0.75 }));
   const textOnly = opencode.decode(generateTexts(MESSAGES, 300));
-  const rows: string[][] = [["one message more", "MB", "append + nextAction + projection / JSON", "bar"]];
+  const rows: string[][] = [
+    ["one message more", "MB", "CPU ms", "bar", "append + nextAction + projection / JSON", "bar"],
+  ];
   const cases: readonly SessionCase[] = [
     { name: "10,000 messages of 300 chars, nothing due", base: textOnly, options: ROOMY, feed: "append" },
     { name: "10,000 messages, 7,500 results, nothing due", base: withTools, options: ROOMY, feed: "append" },
@@ -42,9 +44,10 @@ async function benchMessage(): Promise<void> {
     const json = () => JSON.parse(JSON.stringify(each.base)) as unknown;
     const grow = await growing(each);
     grow();
-    const ratio = cpuMillis(grow, 300) / cpuMillis(json, 3);
+    const ms = cpuMillis(grow, 300);
+    const ratio = ms / cpuMillis(json, 3);
     const megabytes = JSON.stringify(each.base).length / 1e6;
-    rows.push([each.name, megabytes.toFixed(1), `${ratio.toFixed(4)}x`, "≤ 0.02"]);
+    rows.push([each.name, megabytes.toFixed(1), ms.toFixed(2), "≤ 10", `${ratio.toFixed(4)}x`, "≤ 0.02"]);
   }
   printTable(
     "A session of 10,000 messages with one message appended, against JSON.parse + JSON.stringify",
@@ -187,7 +190,11 @@ const SETTINGS: Readonly<Record<string, SessionOptions>> = {
     representation: "user-summary",
     compaction: { toolSummaryStrategy: "heuristic" },
   },
-  "summaries in the background": { limits: LIMITS, compaction: { toolSummaryStrategy: "llm" } },
+  "summaries in the background": {
+    limits: LIMITS,
+    profile: "documented",
+    compaction: { toolSummaryMode: "background" },
+  },
 };
 
 /** What 4,000 turns cost against the first 2,000 of them: about twice, or a long session stalls. */
@@ -209,7 +216,7 @@ async function benchTurns(): Promise<void> {
       name,
       ((first + second) / TURNS / 1_000).toFixed(2),
       `${((first + second) / first).toFixed(2)}x`,
-      "≤ 2.3",
+      "≤ 2.4",
       (stateChars / 1_000).toFixed(0),
       `${(stateChars / shownChars).toFixed(2)}x`,
     ]);

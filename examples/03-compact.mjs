@@ -37,7 +37,6 @@ const session = createSession(
   { clock, summarizer, journal: createMemoryJournal() },
   {
     limits: { contextTokens: 12_000, outputTokens: 2_000 },
-    compaction: { reserveTokens: 2_000 },
     onEvent: (event) => events.push(event),
   },
 );

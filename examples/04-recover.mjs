@@ -4,13 +4,7 @@ import { createSession, createSystemClock, estimateContextTokens } from "carryov
 
 const WINDOW_TOKENS = 8_000;
 const clock = createSystemClock();
-const session = createSession(
-  { clock },
-  {
-    limits: { contextTokens: 30_000, outputTokens: 1_000 },
-    compaction: { reserveTokens: 1_000 },
-  },
-);
+const session = createSession({ clock }, { limits: { contextTokens: 40_000, outputTokens: 1_000 } });
 
 /** A provider whose window is smaller than the model card says. */
 function send(messages) {

@@ -86,10 +86,9 @@ function openSession(now: () => number): Session {
     {
       model: MODEL,
       limits: { contextTokens: 200_000, outputTokens: 32_000 },
-      prune: {},
       // As in the plugin: the agent bounds its outputs and compacts by itself.
       toolOutput: "off",
-      compaction: { autoCompact: false, toolSummaryStrategy: "off" },
+      compactAt: "never",
     },
   );
 }

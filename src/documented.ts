@@ -1,15 +1,19 @@
-export { compact } from "./compaction/compact.ts";
-export { planCompaction } from "./compaction/plan/plan-compaction.ts";
+export type { Compacted, CompactOutcome, CompactPorts, NotCompacted } from "./compaction/compact.ts";
+export {
+  type CompactionInput,
+  type CompactOptions,
+  compact,
+  compactToolResultsInRecent,
+  type MaybeSummarizeOptions,
+  maybeSummarizeToolResults,
+  planCompaction,
+} from "./compaction/doors.ts";
+export type { CompactionPlan, NothingToCompact } from "./compaction/plan/plan-compaction.ts";
 export {
   classifyProviderError,
   isContextLengthExceeded,
 } from "./compaction/provider-errors/classify-provider-error.ts";
-export { compactToolResultsInRecent, type RecentResultsOptions } from "./compaction/tool-summaries/edits.ts";
-export {
-  type MaybeSummarizeOptions,
-  maybeSummarizeToolResults,
-  type SummarizedToolResults,
-} from "./compaction/tool-summaries/maybe-summarize-tool-results.ts";
+export type { SummarizedToolResults } from "./compaction/tool-summaries/maybe-summarize-tool-results.ts";
 export {
   isOverflow,
   type ModelLimits,
@@ -75,8 +79,7 @@ export {
   shouldUseHeadTail,
   truncateWithStrategy,
 } from "./text/truncate.ts";
+export { type TruncateToolContentOptions, truncateToolContent } from "./tool-output/doors.ts";
 export type { ToolOutputLimits } from "./tool-output/limits.ts";
-export { truncateToolContent } from "./tool-output/truncate-tool-content.ts";
-export { estimateContextTokens } from "./transcript/estimate-context.ts";
-export { estimateMessageTokens } from "./transcript/estimate-message.ts";
+export { estimateContextTokens, estimateMessageTokens } from "./transcript/doors.ts";
 export type { MessageKind } from "./transcript/message.ts";

@@ -1,20 +1,5 @@
 export type { CompactingAnswer, CompactingInput, SessionHook } from "./compaction/ask.ts";
-export {
-  type Compacted,
-  type CompactOptions,
-  type CompactOutcome,
-  type CompactPorts,
-  compact,
-  type NotCompacted,
-  type NotCompactedReason,
-} from "./compaction/compact.ts";
-export {
-  type CompactionInput,
-  type CompactionPlan,
-  type CompactionTrigger,
-  type NothingToCompact,
-  planCompaction,
-} from "./compaction/plan/plan-compaction.ts";
+export type { CompactionTrigger } from "./compaction/plan/plan-compaction.ts";
 export type {
   Clock,
   ProviderCompaction,
@@ -31,12 +16,7 @@ export {
   type ProviderErrorReport,
 } from "./compaction/provider-errors/classify-provider-error.ts";
 export type { ProviderErrorClass } from "./compaction/provider-errors/look-alikes.ts";
-export {
-  planRecovery,
-  type RecoveryPlan,
-  type RecoveryRequest,
-  type RecoveryRung,
-} from "./compaction/recover.ts";
+export type { RecoveryRung } from "./compaction/recover.ts";
 export type { Representation } from "./compaction/summary/message.ts";
 export type { Pin } from "./compaction/summary/pins.ts";
 export type { CompactAt, Threshold } from "./compaction/trigger/compact-at.ts";
@@ -87,7 +67,7 @@ export type {
   RunResult,
   SessionAction,
 } from "./session/action.ts";
-export type { PromptOverhead } from "./session/context-meter.ts";
+export type { SessionEvent } from "./session/events.ts";
 export type { EditBatch } from "./session/history.ts";
 export type {
   Journal,
@@ -97,8 +77,8 @@ export type {
   JournalFailure,
   JournalProblem,
 } from "./session/journal.ts";
-export type { SessionEvent } from "./session/log.ts";
-export type { LedgerEntry } from "./session/metered-summarizer.ts";
+export type { LedgerEntry } from "./session/ledger.ts";
+export type { PromptOverhead } from "./session/measure.ts";
 export type {
   SessionOptions,
   SessionPorts,
@@ -108,7 +88,6 @@ export type {
   ToolPolicy,
 } from "./session/options.ts";
 export type { PendingSummary } from "./session/pending-summaries.ts";
-export type { SessionPruneOptions } from "./session/prune.ts";
 export type { Recalled, RecallRange, RecallRequest } from "./session/recall.ts";
 export type { Restored } from "./session/restore.ts";
 export {
@@ -119,7 +98,7 @@ export {
   type SessionStatus,
   type UndoResult,
 } from "./session/session.ts";
-export type { SessionState } from "./session/state.ts";
+export type { StoredState as SessionState } from "./session/stored-state.ts";
 export type { ProviderManagement } from "./session/window.ts";
 export { createMemoryJournal, createMemoryRecordStore, createMemorySpillStore } from "./stores/memory.ts";
 export { createSystemClock } from "./stores/system-clock.ts";
@@ -139,6 +118,7 @@ export {
   type TokenEstimator,
   type TokenFamily,
 } from "./text/tokens/estimate-tokens.ts";
+export { type BoundToolOutputOptions, boundToolOutput } from "./tool-output/doors.ts";
 export {
   DEFAULT_TOOL_OUTPUT_LIMITS,
   type RawToolOutputLimits,
@@ -147,14 +127,14 @@ export {
 } from "./tool-output/limits.ts";
 export type { BytesBlock, OtherBlock, TextBlock, ToolContentBlock } from "./tool-output/read-blocks.ts";
 export type { SpillFailure, SpillRef, SpillStore } from "./tool-output/spill.ts";
-export {
-  type BoundedToolOutput,
-  type BoundToolOutputOptions,
-  boundToolOutput,
-  type ToolOutputOptions,
-  type ToolOutputResult,
-} from "./tool-output/truncate-tool-content.ts";
+export type { BoundedToolOutput, ToolOutputResult } from "./tool-output/truncate-tool-content.ts";
 export { renderMessage, type ToolResult, toolResults } from "./transcript/content.ts";
+export {
+  type ContextEstimateOptions,
+  estimateContextTokens,
+  estimateMessageTokens,
+  type MessageEstimateOptions,
+} from "./transcript/doors.ts";
 export {
   applyEdits,
   type Edit,
@@ -170,12 +150,7 @@ export {
   type Stage,
   type StagesResult,
 } from "./transcript/edit.ts";
-export {
-  type ContextEstimate,
-  type ContextEstimateOptions,
-  estimateContextTokens,
-} from "./transcript/estimate-context.ts";
-export { estimateMessageTokens, type MessageEstimateOptions } from "./transcript/estimate-message.ts";
+export type { ContextEstimate } from "./transcript/estimate-context.ts";
 export type { Fault, FaultRule, Format } from "./transcript/format.ts";
 export {
   isVisibleToModel,

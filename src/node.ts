@@ -1,11 +1,13 @@
+export type { CleanReport } from "./stores/files/clean-spills.ts";
 export {
-  type CleanReport,
   type CleanSpillsOptions,
   cleanSpills,
-  type SpillLimits,
-} from "./stores/files/clean-spills.ts";
+  createFileJournal,
+  createFileRecordStore,
+  createFileSpillStore,
+} from "./stores/files/doors.ts";
 export { currentProcess, type ProcessIdentity, processState } from "./stores/files/exclusive-access.ts";
 export { defaultStateFolder, type StateFolderEnvironment } from "./stores/files/file-system.ts";
-export { createFileJournal, type FileJournalOptions } from "./stores/files/journal.ts";
-export { createFileRecordStore, type FileRecordStoreOptions } from "./stores/files/record-store.ts";
-export { createFileSpillStore, type FileSpillStoreOptions } from "./stores/files/spill-store.ts";
+export type { FileJournalOptions } from "./stores/files/journal.ts";
+export type { FileRecordStoreOptions } from "./stores/files/record-store.ts";
+export type { FileSpillStoreOptions } from "./stores/files/spill-store.ts";

@@ -1,4 +1,5 @@
-export type { DatabaseClock, PostgresDatabaseOptions } from "./stores/postgres/database.ts";
+export type { PostgresDatabaseOptions } from "./stores/postgres/database.ts";
+export { createPostgresStores, type PostgresStoresOptions } from "./stores/postgres/door.ts";
 export type {
   InventoryLog,
   InventoryOutput,
@@ -18,12 +19,10 @@ export type {
   Statement,
 } from "./stores/postgres/pool.ts";
 export type { PostgresCleanReport, PostgresSpillLimits } from "./stores/postgres/spill-store.ts";
-export {
-  createPostgresStores,
-  type Opened,
-  type PostgresStores,
-  type PostgresStoresOptions,
-  type Released,
-  type SessionStores,
+export type {
+  Opened,
+  PostgresStores,
+  Released,
+  SessionStores,
 } from "./stores/postgres/stores.ts";
 export type { StoreFailure } from "./text/json.ts";

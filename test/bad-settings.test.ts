@@ -43,9 +43,8 @@ const wayFacts = {
 } as const;
 const root = join(tmpdir(), "carryover-bad-settings");
 const model = { provider: "test", modelId: "test", doGenerate() {}, doStream() {} };
-const plan = () => main.planCompaction({ transcript: messages, trigger: "manual" });
+const plan = () => documented.planCompaction({ transcript: messages, trigger: "manual" });
 const session = () => main.createSession({ clock });
-const prunePlan = { transcript: messages, edits: [], profile: main.NO_CACHE, expectedTurns: 1 };
 const contract = {
   format: formats.openaiChat,
   wire: [],
@@ -90,8 +89,8 @@ const LIMITS = {
 } as const;
 const FILES = {
   good: { root },
-  typo: ["durabel", "durable"],
-  wrong: [{ durable: "yes" }, 'durable is "yes"; give true or false'],
+  typo: ["rooot", "root"],
+  wrong: [{ durable: false }, "durable is not an option; leave it out: what is written is flushed to disk"],
 } as const;
 const NO_CLOCK =
   "clock is 7; give an object with the functions now and sleep, such as createSystemClock() gives";
@@ -198,7 +197,7 @@ const ROWS: readonly Row[] = [
     name: "graduatedTiers",
     call: (o) => stages.graduatedTiers(o),
     good: { limits: tiers },
-    typo: ["neverCutTool", "neverCutTools"],
+    typo: ["limit", "limits"],
     wrong: [
       { limits: { ...tiers, resultChars: { 1: 1, 2: 2 } } },
       "limits.resultChars.3 is missing; give a number of 0 or more",
@@ -222,7 +221,7 @@ const ROWS: readonly Row[] = [
     name: "compactionBoundary",
     call: (o) => stages.compactionBoundary(o),
     good: { from: "summary" },
-    typo: ["sytem", "system"],
+    typo: ["fro", "from"],
     wrong: [{ from: "start" }, 'from is "start"; give "summary" or "marker"'],
   },
   {
@@ -233,18 +232,11 @@ const ROWS: readonly Row[] = [
     wrong: [{ maxChars: 5 }, "maxChars is 5; give a number of 512 or more"],
   },
   {
-    name: "planEdits",
-    call: (o) => stages.planEdits(o),
-    good: prunePlan,
-    typo: ["idelMs", "idleMs"],
-    wrong: [{ expectedTurns: 0 }, "expectedTurns is 0; give a number of 1 or more"],
-  },
-  {
     name: "keepLines",
     call: (o) => stages.keepLines(o),
     good: { keepChars: 9 },
     typo: ["keepChar", "keepChars"],
-    wrong: [{ protectTurns: -1 }, "protectTurns is -1; give a number of 0 or more"],
+    wrong: [{ keepChars: -1 }, "keepChars is -1; give a number of 0 or more"],
   },
   {
     name: "pruneStage",
@@ -264,15 +256,8 @@ const ROWS: readonly Row[] = [
     name: "repairPairing",
     call: (o) => stages.repairPairing(messages, o),
     good: {},
-    typo: ["missingResults", "missingResult"],
+    typo: ["lastMessag", "lastMessage"],
     wrong: [{ lastMessage: "assistant" }, 'lastMessage is "assistant"; give "any" or "user"'],
-  },
-  {
-    name: "supersede",
-    call: (o) => stages.supersede(o),
-    good: {},
-    typo: ["protectTurn", "protectTurns"],
-    wrong: [{ protectedTools: [7] }, "protectedTools.0 is 7; give a text"],
   },
   {
     name: "applyEdits",
@@ -334,9 +319,9 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "planCompaction",
-    call: (o) => main.planCompaction(o),
+    call: (o) => documented.planCompaction(o),
     good: { transcript: messages, trigger: "manual" },
-    typo: ["tailToken", "tailTokens"],
+    typo: ["setting", "settings"],
     wrong: [
       { trigger: "now" },
       'trigger is "now"; give "threshold" or "overflow" or "context_limit_recovery" or "manual"',
@@ -344,7 +329,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "compact (ports)",
-    call: (o) => main.compact(plan(), o, { at: 1 }),
+    call: (o) => documented.compact(plan(), o, { at: 1 }),
     at: "ports",
     good: { clock },
     typo: ["sumarizer", "summarizer"],
@@ -352,31 +337,17 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "compact",
-    call: (o) => main.compact(plan(), { clock }, o),
+    call: (o) => documented.compact(plan(), { clock }, o),
     good: { at: 1 },
     typo: ["hook", "hooks"],
     wrong: [{ onEvent: 7 }, "onEvent is 7; give a function"],
   },
   {
-    name: "planRecovery",
-    call: (o) => main.planRecovery(messages, o),
-    good: { limitTokens: 1_000, tried: [] },
-    typo: ["limitToken", "limitTokens"],
-    wrong: [{ model: "none" }, 'model is "none"; give "available" or "not-available"'],
-  },
-  {
-    name: "compactToolResultsInRecent",
-    call: (o) => documented.compactToolResultsInRecent(messages, 1, o),
-    good: {},
-    typo: ["keepHandle", "keepHandles"],
-    wrong: [{ keepHandles: "x" }, 'keepHandles is "x"; give a list, each item a text'],
-  },
-  {
     name: "maybeSummarizeToolResults",
     call: (o) => documented.maybeSummarizeToolResults(messages, o),
     good: { settings: { toolCallCutoff: 10 }, clock, signal: never },
-    typo: ["waitMS", "waitMs"],
-    wrong: [{ waitMs: "long" }, 'waitMs is "long"; give a number of 0 or more'],
+    typo: ["pendings", "pending"],
+    wrong: [{ signal: "long" }, 'signal is "long"; give an AbortSignal'],
   },
   {
     name: "createSession (ports)",
@@ -390,7 +361,7 @@ const ROWS: readonly Row[] = [
     name: "createSession",
     call: (o) => main.createSession({ clock }, o),
     good: {},
-    typo: ["compactions", "compaction"],
+    typo: ["keepToken", "keepTokens"],
     wrong: [{ redaction: { kee: 1 } }, "redaction.kee is not an option; did you mean key?"],
   },
   {
@@ -600,16 +571,6 @@ describe("what cannot be meant", () => {
       `the model has no function doStream; ${MODEL}`,
     ],
     ["a number of a model", () => aiSdkEntry.carryover(wild(5)), `the model is 5; ${MODEL}`],
-    [
-      "a name of a cache profile",
-      () => main.createSession({ clock }, { cache: wild("anthropic-1h") }),
-      'cache is "anthropic-1h"; give a profile such as cacheProfile({ id: "claude-opus-5-5" }, { life: "1h" }) gives',
-    ],
-    [
-      "another name for a cache profile",
-      () => main.createSession({ clock }, { cache: wild("claude") }),
-      'cache is "claude"; give a profile such as cacheProfile({ id: "claude-opus-5-5" }, { life: "1h" }) gives',
-    ],
   ];
   it.each(rows.map(([name, call, ...problems]) => ({ name, call, problems })))(
     "is refused with what to give: $name",

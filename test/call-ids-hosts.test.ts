@@ -139,7 +139,9 @@ describe("calls that share an id, through the plugin in OpenCode", () => {
       await hooks["experimental.chat.messages.transform"]?.({}, { messages: sent });
     }
     const { entries } = await readPluginJournal({ folder: join(store, "journal"), rootSessionId: sessionID });
-    const handles = batchesInForce(entries).flatMap(({ batch }) => batch.edits.map(({ handle }) => handle));
+    const handles = batchesInForce(entries).flatMap(({ batch }) =>
+      batch.edits.flatMap((edit) => ("omitted" in edit ? (edit.omitted?.handle ?? []) : [])),
+    );
     const recalled = await Promise.all(
       handles.map((handle) => hooks.tool?.recall?.execute({ handle }, TOOL_CONTEXT as never)),
     );

@@ -6,7 +6,7 @@ import { profileSession } from "../src/cli/inspect/profile-session.ts";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import { createInspection } from "../src/inspector/view/inspection.ts";
 import { totalOf } from "../src/inspector/view/window-over-time.ts";
-import { measureWindow } from "../src/session/context-meter.ts";
+import { measureWindow } from "../src/session/recorded-measure.ts";
 import { createSession } from "../src/session/session.ts";
 import { findCompletedCompaction } from "../src/stages/boundary.ts";
 import { reportsContextUsage, usageTotalTokens } from "../src/transcript/estimate-context.ts";

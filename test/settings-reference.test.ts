@@ -46,7 +46,7 @@ describe("docs/session.md", () => {
   it("has every event, every action and every method of a session", () => {
     const page = read("docs/session.md");
     const named = [
-      ...read("src/session/log.ts").matchAll(/^ {2}readonly type: "([^"]+)";$/gm),
+      ...read("src/session/events.ts").matchAll(/^ {2}readonly type: "([^"]+)";$/gm),
       ...read("src/session/action.ts").matchAll(/^ {2}readonly type: "([^"]+)";$/gm),
       ...read("src/compaction/compact.ts").matchAll(/^ {2}readonly type: "(compaction[^"]+)";$/gm),
     ].map(([, word = ""]) => word);
@@ -77,6 +77,7 @@ const WHERE_ELSE: Readonly<Record<string, string>> = {
   SummarizeOptions: "given to a summarizer, not by a person",
   EstimateTokensOptions: "in the section of estimates",
   FileRecordStoreOptions: "in the section of file journals",
+  PostgresSpillLimits: "given to `clean` of the stores",
   CleanSpillsOptions: "in the section of file spills",
   DEFAULT_TOOL_OUTPUT_LIMITS: "a value",
   DEFAULT_COMPACTION_SETTINGS: "a value",

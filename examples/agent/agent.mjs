@@ -28,12 +28,11 @@ export async function openAgent(options) {
   let session = await startSession(settings);
   for (const { reason } of problems) emit({ type: "warning", message: `Not all was read: ${reason}` });
 
-  /** A session by these settings: `profile`, and those of a compaction. Throws when one is wrong. */
-  async function startSession({ profile = "default", ...compaction }) {
+  /** A session by these options of `createSession`. Throws when one is wrong. */
+  async function startSession(chosen) {
     const { contextTokens: windowTokens, outputTokens } = modelFacts(refOf(compactionModel));
     const started = createSession(ports, {
-      profile,
-      compaction,
+      ...chosen,
       model: refOf(model),
       summarizer: { model: refOf(compactionModel), windowTokens, outputTokens },
       systemChars: SYSTEM.length,
@@ -113,7 +112,7 @@ export async function openAgent(options) {
   /** The commands by name: each takes what was typed behind it and gives plain data. */
   const agent = {
     say,
-    auto: (text) => agent.set(`autoCompact ${{ on: true, off: false }[text] ?? text}`),
+    auto: (text) => agent.set(`compactAt ${{ on: "default", off: "never" }[text] ?? text}`),
     async compact(_, signal) {
       await session.prepare({ demand: "manual", signal });
       return session.ledger().at(-1) ?? { outcome: "nothing" };
@@ -135,11 +134,12 @@ export async function openAgent(options) {
     /** What fills the window, in tokens. */
     context() {
       const { tokens, limitTokens } = session.status();
+      const estimator = settings.profile === "documented" ? "documented" : "calibrated";
       const filledBy = { "system prompt and tools": Math.ceil((SYSTEM.length + toolsChars) / 4) };
       for (const { parts, ...message } of session.projection())
         for (const part of parts) {
           const kind = part.tool ?? (message.summary ? "summary" : message.role);
-          const estimate = estimateMessageTokens({ ...message, parts: [part] }, { estimator: "calibrated" });
+          const estimate = estimateMessageTokens({ ...message, parts: [part] }, { estimator });
           filledBy[kind] = (filledBy[kind] ?? 0) + estimate;
         }
       filledBy["not in these estimates"] = tokens - Object.values(filledBy).reduce((sum, each) => sum + each);
@@ -149,9 +149,11 @@ export async function openAgent(options) {
     /** For this and every later run, unless the session refuses it. Without a value it shows what is set. */
     async set(text) {
       const [name, value] = text.split(/\s+/);
-      const all = () => ({ profile: settings.profile ?? "default", ...session.status().settings });
-      if (!value) return name ? { [name]: all()[name] ?? "There is no such setting." } : all();
-      const changed = { ...settings, [name]: /^(true|false|\d+)$/.test(value) ? JSON.parse(value) : value };
+      const all = () => ({ profile: "default", ...settings });
+      if (!value) return name ? { [name]: all()[name] ?? "It is not set." } : all();
+      const { [name]: _, ...others } = settings;
+      const given = /^[\d{[]/.test(value) ? JSON.parse(value) : value;
+      const changed = value === "default" ? others : { ...others, [name]: given };
       session = await startSession(changed);
       await write({ settings: changed });
       settings = changed;
@@ -163,7 +165,8 @@ export async function openAgent(options) {
       if (task === "") throw new Error("Give a task for the child.");
       // About a third of the window, since a child needs room for its own work.
       const budgetChars = Math.floor(Math.min(200_000, session.status().limitTokens * 1.5));
-      const { preamble, messages: inherited } = forkContext(session.transcript(), { budgetChars });
+      const { profile = "default" } = settings;
+      const { preamble, messages: inherited } = forkContext(session.transcript(), { budgetChars, profile });
       const asked = { id: "task", role: "user", parts: [{ type: "text", text: task }] };
       const child = await openAgent({ ...options, settings, folder: `${folder}-fork-${Date.now()}` });
       for (const message of aiSdk.encode([...inherited, asked]).slice(0, -1)) await child.say(message);

@@ -23,7 +23,7 @@ Commands; Ctrl-C ends a turn, and leaves when there is none
   /undo                take the last change of the window back
   /recall <text>       read what a handle names, or search what has left the window
   /fork <task>         a child that knows this conversation does it
-  /set <name> <value>  such as reserveTokens 4000 or profile documented; without a value, show what is set`;
+  /set <name> <value>  such as keepTokens 4000 or profile documented; without a value, show what is set`;
 const COMMANDS = HELP.match(/(?<=^ {2}\/)\w+/gm);
 const [text, flag] = [{ type: "string" }, { type: "boolean" }];
 const OPTIONS = {

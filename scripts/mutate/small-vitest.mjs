@@ -33,7 +33,12 @@ export function createSmallVitest() {
 function withTables(declare) {
   // Between title and body may stand options, behind them a time limit: neither matters here.
   const bodyOf = (given) => given.find((each) => typeof each === "function");
-  return Object.assign((title, ...given) => declare(title, bodyOf(given)), {
+  const when =
+    (isWanted) =>
+    (title, ...given) => {
+      if (isWanted) declare(title, bodyOf(given));
+    };
+  return Object.assign(when(true), {
     each:
       (rows) =>
       (title, ...given) => {
@@ -44,11 +49,8 @@ function withTables(declare) {
           declare(`${title} ${index}`, () => body(...values));
         }
       },
-    skipIf:
-      (isSkipped) =>
-      (title, ...given) => {
-        if (!isSkipped) declare(title, bodyOf(given));
-      },
+    skipIf: (isSkipped) => when(!isSkipped),
+    runIf: when,
   });
 }
 

@@ -1,6 +1,8 @@
 /** The options of one function: where they are declared, and what the declaration does not say. */
 export interface Group {
   readonly title: string;
+  /** Set where only `profile: "documented"` and `carryover/documented` take these. */
+  readonly profile?: "documented";
   readonly about: string;
   readonly file: string;
   readonly interface: string;

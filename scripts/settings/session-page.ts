@@ -1,7 +1,7 @@
 import { type Field, readInterface, readUnion, sentenceOver } from "./read-interface.ts";
 
 const ACTIONS = "src/session/action.ts";
-const LOG = "src/session/log.ts";
+const LOG = "src/session/events.ts";
 const COMPACT = "src/compaction/compact.ts";
 const ASK = "src/compaction/ask.ts";
 const GATE = "src/compaction/summary/request.ts";
@@ -75,10 +75,10 @@ session.append({ ...anthropic.decode(messages).at(-1), usage, finish });   // me
 2. **Outputs before anything reads them.** Only outputs that the model has not answered yet are bounded, so that no cached prefix is lost.
 3. **Stages of your own** (\`stages\`) are called, in order, once for each change of the messages.
 4. **A host that compacts by itself** is left alone while its marker waits for its summary. So is a provider of which \`setManagement\` says that it clears or compacts: beside the block that it leaves in an answer a shadow is kept, a mechanical summary that the model is not shown, and where the block cannot be read, is refused, or stands in the way of a compaction of ours, the shadow takes its place ([what happens in each case](ai-sdk.md#providers-that-manage-the-window)).
-5. **Tool summaries**, where \`compaction.toolSummaryStrategy\` is on.
+5. **Tool summaries**, in the documented profile, or after \`change({ type: "set-strategy" })\`. A summary stands where its result was, so that the newest result stays the last that the model reads; in the documented profile behind the newest result, as document 004 says.
 6. **A compaction** when a person asks for it (\`prepare({ demand: "manual" })\`), when the estimate reaches the limit, or when the provider's own count says so. Mechanical edits go first where they are enough.
 7. **After a turn** (\`prepare({ moment: "after-turn" })\`) edits are made that pay for the cache they cost.
-8. **A compaction that will soon be due** is begun (\`backgroundCompaction\`): its summary is written while requests go on.`;
+8. **A compaction that will soon be due** is begun (\`backgroundCompaction\`): its summary is written while requests go on. When it is due, the next request waits for what is left of it.`;
 
 const REASON_ROWS = (meanings: Readonly<Record<string, string>>): string =>
   Object.entries(meanings)
@@ -93,12 +93,11 @@ const IDLE: Readonly<Record<string, string>> = {
   "over-messages": "there are more messages than `maxMessages`, and nothing can be done about it now",
   manual: "a compaction was asked for by hand, and there is nothing to compact",
   recovery: "a refused request is being recovered",
-  "auto-off": "`autoCompact` is false",
+  "auto-off": "`compactAt` is `never`",
   "stale-estimate": "the estimate describes a window that is gone",
   "cooling-down": "the last compaction freed too little; automatic ones wait for three turns",
   aborted: "the signal ended the preparation; what was applied until then stays",
   "in-progress": "another action of this session is running",
-  "in-background": "a compaction is due, its summary is being written, and the window still fits",
   "after-undo": "a person has undone the last batch; it is not done again for three turns",
   "summary-failed": "the summarizer failed; the window stays in force while it fits",
   vetoed: "a hook has forbidden the compaction",
@@ -112,7 +111,7 @@ const IDLE: Readonly<Record<string, string>> = {
 const GIVE_UP: Readonly<Record<string, string>> = {
   "does-not-fit": "what is sent beside the messages takes all the room",
   "still-refused": "the provider refuses even the smallest window",
-  "auto-off": "the window is full and `autoCompact` is false: compact by hand",
+  "auto-off": "the window is full and `compactAt` is `never`: compact by hand",
   "rate-limit-size": "the request is larger than the rate limit itself",
   "no-media": "the provider refused the size of media, and there are none left to drop",
 };
@@ -136,7 +135,8 @@ const FAILURES: Readonly<Record<string, string>> = {
 
 const WARNINGS: Readonly<Record<string, string>> = {
   "compaction-gained-little": "a compaction freed less than a tenth of the limit",
-  "not-journalled": "a record could not be written; the session goes on",
+  "not-journalled":
+    "a record could not be written in time; the session goes on and writes it again; told once until it is written",
   "journal-damaged": "records of the journal could not be read when the session was restored",
   "no-usable-window": "the reserve for the answer leaves nothing of the window",
   "window-raised": "the provider took more than the known window: a larger one counts from now on",
@@ -146,7 +146,8 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "kept-let-go":
     "outputs that `perTool` keeps would not leave enough of the window, and are treated like others; told once for each",
   "message-repeated": "a message was appended that is there already, and was not taken; told once",
-  "usage-anomaly": "a usage that the provider reported cannot be true and is not counted",
+  "usage-not-believed":
+    "the usage that the provider reports cannot be true: the estimate is used instead; told once",
   "stage-failed":
     "a function of the option `stages` threw, took too long or gave what are no edits of its messages; told once for each",
   "hook-failed": "a hook threw, hung or answered nonsense",
@@ -276,8 +277,8 @@ Every request from then on needs the same header, and messages written by \`anth
 
 ## What stays when the program ends
 
-- **A journal** (port \`journal\`) gets every batch, undo and step. \`session.restore(transcript)\` in a new process applies the batches again; \`toJSON()\` gives the same as plain data, for those who keep it themselves. Its size is bounded by the window, not by the age of the conversation: what cannot be taken back any more becomes one batch, summaries that others have replaced are dropped with their anchors, and what edits take from the messages is named, not repeated ([how, and how small](decisions/0032-small-state.md)). A journal whose \`keeps\` is \`"state"\` gets small deltas and now and then a snapshot in place of all before it; any other keeps every edit as it was made, for whoever asks later what was done and why, and grows with what is done.
-- **Spills** (port \`spills\`) keep the whole of what was cut. \`session.recall(handle)\` reads it again, bounded; \`session.recall({ search })\` looks through everything that left the window (with \`handle\`, through what that names), by words or for an exact text, and gives \`pieces\`: handle, the lines around the hits, best first. The index is built at the first search ([how well it finds](decisions/0031-recall-by-words.md)). \`recallTool\` is the name of your tool for the model, which notices then say; \`recallRedaction\` sets for recalls alone whether secrets are taken out.
+- **A journal** (port \`journal\`) gets every batch, undo and step. \`session.restore(transcript)\` in a new process puts in force what was done. It does not hold what a host says anew: model, overhead, management. \`toJSON()\` gives the whole state as plain data: with the same messages, and the usage in them, the restored session decides and sends the same (version 3; \`restore\` also reads 1 and 2). \`status().unsaved\` names the batches that are not safely written yet. Its size is bounded by the window, not by the age of the conversation: what cannot be taken back any more becomes one batch, summaries that others have replaced are dropped with their anchors, and what edits take from the messages is named, not repeated ([how, and how small](decisions/0032-small-state.md)). Every journal gets small records and, from time to time, a snapshot in place of all before it. Where \`keeps\` is \`"state"\`, what stands before a snapshot may be deleted. Any other journal keeps it, to show later what was done and why, and grows with that.
+- **Spills** (port \`spills\`) keep the whole of what was cut. \`session.recall(handle)\` reads it again, bounded; \`session.recall({ search })\` looks through everything that left the window (with \`handle\`, through what that names), by words or for an exact text, and gives \`pieces\`: handle, the lines around the hits, best first. The index is built at the first search ([how well it finds](decisions/0031-recall-by-words.md)). \`recallTool\` is the name of your tool for the model, which notices then say.
 - **\`undo()\`** takes the newest batch back. It reaches back to the compaction before the newest one, and at most 20 to 40 batches; then its status is \`nothing\`. What older steps hid can still be recalled, and what a person has undone is not done again for three turns. \`change({ type: "set-auto", autoCompact: false })\` and its like change settings while the session runs.`;
 
 function typeOf(fields: readonly Field[]): string {

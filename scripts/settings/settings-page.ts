@@ -47,8 +47,12 @@ export function defaultTag(row: Pick<Row, "default">): string {
 export function fieldsOf(group: Group): readonly Field[] {
   const inherited = (group.inherits ?? []).flatMap((parent) => readInterface(parent.file, parent.interface));
   const own = readInterface(group.file, group.interface);
-  const names = new Set([...own.map(({ name }) => name), ...(group.omits ?? [])]);
-  return [...own, ...inherited.filter(({ name }) => !names.has(name))];
+  const omitted = new Set(group.omits);
+  const names = new Set([...own.map(({ name }) => name), ...omitted]);
+  return [
+    ...own.filter(({ name }) => !omitted.has(name)),
+    ...inherited.filter(({ name }) => !names.has(name)),
+  ];
 }
 
 const HEAD = `<!-- Written by \`npm run docs:settings\`; change the types, scripts/settings, or the code. -->
@@ -60,7 +64,7 @@ const ENVIRONMENT = `## Environment
 
 | variable | what it does | default | comes from |
 |---|---|---|---|
-| \`CARRYOVER_OUTPUT_TOKEN_MAX\` | The most that is kept free for the answer, in tokens, where \`overflow.outputCapTokens\` is not given: for \`carryover()\`, the plugin and \`carryover compact\`. A session of your own takes \`{ outputCapTokens: readOutputCap(process.env.CARRYOVER_OUTPUT_TOKEN_MAX) }\`. | 32,000 | document 003 |
+| \`CARRYOVER_OUTPUT_TOKEN_MAX\` | The most that is kept free for the answer, in tokens, where \`overflow.outputCapTokens\` of the documented profile is not given: for \`carryover()\`, the plugin and \`carryover compact\`. | 32,000 | document 003 |
 | \`XDG_STATE_HOME\` | Where \`createFileSpillStore\` keeps its files when no \`root\` is given: \`carryover\` in it. | \`~/.local/state\` | decision 0005 |
 | \`XDG_DATA_HOME\` | Where the plugin keeps everything when no \`store\` is given: \`carryover\` in it. | \`~/.local/share\` | decision 0018 |`;
 

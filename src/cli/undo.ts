@@ -95,7 +95,7 @@ async function newestEdit(
     // A log that was last written to before the found edit holds no newer one.
     if (writtenAtMs + MAX_CLOCK_SKEW_MS < foundAtMs) break;
     const { entries } = pluginJournal(await stores.journal(rootSessionId).read());
-    for (const undone of editsInForce(entries))
+    for (const undone of editsInForce(entries).filter(({ canBeTakenBack }) => canBeTakenBack))
       if ((session ?? undone.sessionId) === undone.sessionId && undone.atMs > (newest?.undone.atMs ?? 0))
         newest = { rootSessionId, undone };
     if (rootSessionId === session && newest !== undefined) break;

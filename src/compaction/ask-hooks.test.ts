@@ -21,8 +21,10 @@ async function runWith(
   const summarizer = createFakeSummarizer(GOOD);
   const plan = planCompaction({ transcript: SESSION, trigger });
   const options = { at: 1, hooks, sessionId: "ses_1", ...(hookStrikes && { hookStrikes }) };
+  const startedAt = clock.now();
   const outcome = await clock.runUntilDone(compact(plan, { summarizer, clock }, options));
-  return { outcome, summarizer, prompt: summarizer.calls[0]?.request.prompt ?? "" };
+  const waitedMs = clock.now() - startedAt;
+  return { outcome, summarizer, waitedMs, prompt: summarizer.calls[0]?.request.prompt ?? "" };
 }
 
 const adds = (name: string, ...context: readonly string[]): SessionHook => ({
@@ -136,6 +138,19 @@ describe("the hook session.compacting", () => {
     }
     expect(asked).toBe(3);
     expect(Object.entries(hookStrikes)).toEqual([["__proto__", 3]]);
+  });
+
+  it("that hangs takes its whole time but once: 2.2 seconds of five compactions", async () => {
+    let hookStrikes: HookStrikes = {};
+    let waitedMs = 0;
+    for (let round = 0; round < 5; round++) {
+      const hung = await runWith([{ name: "hangs", compacting: () => new Promise(() => {}) }], {
+        hookStrikes,
+      });
+      hookStrikes = hung.outcome.hookStrikes;
+      waitedMs += hung.waitedMs;
+    }
+    expect(waitedMs).toBe(2_220);
   });
 
   it("shares five seconds with all other hooks", async () => {

@@ -163,9 +163,11 @@ export async function askHooks(question: HooksQuestion): Promise<HooksAnswer> {
   const endsAt = clock.now() + HOOKS_TOTAL_MS;
   for (const hook of new Set(question.hooks)) {
     const ask = hook[method];
-    const leftMs = Math.min(HOOK_LIMIT_MS, endsAt - clock.now());
+    const failed = strikes.get(hook.name) ?? 0;
+    // One that hangs takes its whole time but once.
+    const leftMs = Math.min(HOOK_LIMIT_MS / 10 ** failed, endsAt - clock.now());
     if (signal?.aborted || leftMs <= 0 || vetoedBy !== undefined) break;
-    if (ask === undefined || (strikes.get(hook.name) ?? 0) >= MAX_STRIKES) continue;
+    if (ask === undefined || failed >= MAX_STRIKES) continue;
     const input = Object.freeze({
       ...question.facts,
       context: Object.freeze([...context]),
@@ -175,7 +177,7 @@ export async function askHooks(question: HooksQuestion): Promise<HooksAnswer> {
     if (result.status === "aborted") break;
     const answer = readHookAnswer(result);
     if (answer.status === "failed") {
-      strikes.set(hook.name, (strikes.get(hook.name) ?? 0) + 1);
+      strikes.set(hook.name, failed + 1);
       failures.push({ hook: hook.name, reason: answer.reason, text: answer.text });
       continue;
     }
@@ -196,7 +198,7 @@ interface HooksQuestion {
   readonly signal: AbortSignal | undefined;
 }
 
-/** How long one hook may take, and all of them together. */
+/** How long one hook may take, a tenth of it after each failure, and all of them together. */
 const HOOK_LIMIT_MS = 2_000;
 const HOOKS_TOTAL_MS = 5_000;
 /** Failures after which a hook is not asked again. */

@@ -112,7 +112,7 @@ describe("any history", () => {
       }),
       { numRuns: runs(300), endOnFailure: true },
     );
-    expect(compactions).toBeGreaterThan(50);
+    expect(compactions).toBeGreaterThan(runs(300) * 0.5);
   });
 
   it("needs no second compaction right after the first", async () => {

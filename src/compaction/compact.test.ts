@@ -56,6 +56,7 @@ describe("compact: a pivot", () => {
     expect(window[1]).toMatchObject({
       role: "assistant",
       summary: true,
+      agent: "compaction",
       finish: "stop",
       parentId: window[0]?.id,
     });
@@ -108,6 +109,7 @@ describe("compact: a pivot", () => {
     expect(notate(filterCompacted(after))).toBe("u:100 a:100 u:100 a:100");
     expect(after.at(-1)).toMatchObject({
       summary: true,
+      agent: "compaction",
       finish: "error",
       error: { name: "no-gain" },
       parentId: "m9",

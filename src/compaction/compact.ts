@@ -37,6 +37,7 @@ import {
   type NothingToCompact,
 } from "./plan/plan-compaction.ts";
 import { readWindow } from "./plan/window.ts";
+import { callListener } from "./ports/call-within.ts";
 import { COMPACT_PORTS_SHAPE, HOOKS_RULE } from "./ports/option-rules.ts";
 import type { Clock, Summarizer } from "./ports/summarizer.ts";
 import { foldSummary } from "./summary/fold-summary.ts";
@@ -226,9 +227,7 @@ const ABORTED: Unchanged = { status: "unchanged", reason: "aborted" };
 
 /** A listener that throws changes nothing: the outcome says everything that the event said. */
 function emit({ onEvent }: CompactOptions, event: CompactionEvent): void {
-  try {
-    onEvent?.(event);
-  } catch {}
+  callListener(() => onEvent?.(event));
 }
 
 /**

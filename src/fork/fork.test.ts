@@ -208,6 +208,19 @@ describe("the budget", () => {
     expect(all).toMatch(/^<inherited_context>\n\[1 earlier message omitted\]\nAgent:\nc{1000}/);
   });
 
+  it.each([1, 8, 9, 30])("drops and cuts nothing for its own notice, %i over (000)", (over) => {
+    const around = "<inherited_context>\nUser:\n\nAgent:\n\nUser:\n\n</inherited_context>".length;
+    const oldest = over === 30 ? 30 : 1 + Math.max(0, over - 8);
+    const large = 200_000 + over - around - oldest - 4;
+    for (const left of [`a:${large} u:4`, `u:4 a:${large}`]) {
+      const { text: all, stats, kept } = fork(transcript(`u:${oldest} ${left}`));
+      expect(notate(kept)).toBe(left);
+      expect(stats).toMatchObject({ removedMessages: 1, oversizeTruncated: 0, totalChars: all.length });
+      expect(all.length).toBe(200_000 + over - oldest - "\nUser:\n".length);
+      expect(buildForkPreamble(stats)).toContain("- 1 oldest messages removed");
+    }
+  });
+
   it("counts removed messages once, however often it is asked (FORK-47, DA-20)", () => {
     const messages = transcript(Array(20).fill("u:20000").join(" "));
     const { messages: kept, stats } = processMessagesForFork(messages);

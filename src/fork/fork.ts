@@ -55,9 +55,10 @@ import {
 export function forkContext(messages: Transcript, options: ForkOptions = {}): ForkContext {
   checkTranscript(messages);
   const render = createRenderer();
-  const result = runPipeline(messages, readForkOptions(options), render);
+  const known = readForkOptions(options);
+  const result = runPipeline(messages, known, render);
   const { stats } = result;
-  const text = createContextFrame(options.sessionId).wrap(result.messages.map(render), stats.removedMessages);
+  const text = createContextFrame(known).wrap(result.messages.map(render), stats.removedMessages);
   const preamble = buildForkPreamble(stats, { files: forkFiles(messages, { ...options, stats }) });
   return { ...result, text, preamble };
 }
@@ -94,8 +95,7 @@ export interface ForkContext extends ForkResult {
 /** The messages that a child inherits, by default in the documented profile; `formatMessagesAsContext` makes a text of them. */
 export function processMessagesForFork(messages: Transcript, options: ForkOptions = {}): ForkResult {
   checkTranscript(messages);
-  const { profile = "documented" } = options;
-  return runPipeline(messages, { ...readForkOptions(options), profile }, createRenderer());
+  return runPipeline(messages, readForkOptions(options, "documented"), createRenderer());
 }
 
 /** What a child inherits, and how it came about. */
@@ -111,18 +111,14 @@ type Render = (message: Message) => string;
 
 function runPipeline(messages: Transcript, options: ResolvedForkOptions, render: Render): ForkResult {
   const { limits, budgetChars, profile } = options;
-  const frame = createContextFrame(options.sessionId);
+  const frame = createContextFrame(options);
   const input = withUniqueIds(messages);
 
   const prepared = hideParentOnly(input, options);
   const reduced = reduceResults(prepared.transcript, { options, frame, render });
   const hides = reduced.edits.filter(({ type }) => type === "hide-message");
   const budgeted = runStages(reduced.transcript, [
-    charBudget({
-      maxChars: budgetChars,
-      frameChars: (hidden) => frame.chars(hidden + hides.length),
-      render,
-    }),
+    charBudget({ maxChars: budgetChars, frameChars: () => frame.chars(0), render }),
   ]);
   const kept = budgeted.transcript.filter(isVisibleToModel);
 
@@ -140,7 +136,7 @@ function runPipeline(messages: Transcript, options: ResolvedForkOptions, render:
         budgetEdits.length === 0
           ? results.tierDistribution
           : countResults(prepared.transcript, limits).tierDistribution,
-      ...sizeStats({ kept, budgetEdits, frameChars: frame.chars, render, wasFilled }),
+      ...sizeStats({ kept, budgetEdits, textChars: frame.textChars, render, wasFilled }),
       ...(missed.length > 0 && { missedFloors: missed }),
       applied: {
         tier2Chars: limits.resultChars[2],
@@ -191,7 +187,11 @@ function reduceResults(transcript: Transcript, { options, frame, render }: Reduc
     const cut = memoize((message: Message) => runStages([message], [cuts]));
     // Cut when the budget asks for its size: what does not fit is never searched for words of errors.
     const renderCut = (message: Message) => render(cut(message).transcript[0] as Message);
-    const hides = hideOldest(transcript, { ...budget, render: renderCut }).edits;
+    const hides = hideOldest(transcript, {
+      ...budget,
+      frameChars: () => frame.chars(0),
+      render: renderCut,
+    }).edits;
     const left = runStages(transcript, [() => hides])
       .transcript.filter(isVisibleToModel)
       .map(cut);
@@ -224,12 +224,12 @@ export function uncutStats(messages: Transcript): ProcessingStats {
   const input = withUniqueIds(messages);
   const kept = hideParentOnly(input, {}).transcript.filter(isVisibleToModel);
   const results = countResults(kept, { tier1Count: Number.POSITIVE_INFINITY, tier2Count: 0 });
-  const frameChars = createContextFrame(undefined).chars;
+  const { textChars } = createContextFrame({ budgetChars: Number.POSITIVE_INFINITY });
   return {
     ...inputStats(input),
     ...results,
     tierDistributionBeforeBudget: results.tierDistribution,
-    ...sizeStats({ kept, budgetEdits: [], frameChars, render: renderMessage }),
+    ...sizeStats({ kept, budgetEdits: [], textChars, render: renderMessage }),
   };
 }
 

@@ -44,6 +44,8 @@ export interface EditWindow extends Decided {
   readonly edits: readonly Edit[];
   /** What they save against what they cost. */
   readonly arithmetic: CacheArithmetic;
+  /** How many tokens have to come in before another look for such edits is worth it. */
+  readonly waitTokens: number;
 }
 
 /** The provider has compacted the window by itself: keep a readable shadow beside its block, or send that in its place. */
@@ -125,7 +127,6 @@ export type IdleReason =
   | CompactReason
   | "aborted"
   | "in-progress"
-  | "in-background"
   | "after-undo"
   | "summary-failed"
   | "vetoed"

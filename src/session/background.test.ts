@@ -1,8 +1,10 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
+import type { EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
-import type { SessionOptions, SessionPorts } from "./options.ts";
+import type { SessionEvent } from "./events.ts";
+import type { SessionPorts } from "./options.ts";
 import type { Session } from "./session.ts";
 
 /** Summaries that come when the test says so. */
@@ -27,7 +29,7 @@ function slowSummarizer() {
 const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
 /** The limit is 30,000 tokens; one is begun at 27,000. Pruning is off, so that only compactions happen. */
-function start(options: SessionOptions = {}, ports: Partial<SessionPorts> = {}) {
+function start(options: EngineOptions = {}, ports: Partial<SessionPorts> = {}) {
   const slow = slowSummarizer();
   const started = startSession({ prune: "off", ...options }, { summarizer: slow.summarizer, ...ports });
   started.session.append(user("u", "Read everything."));
@@ -43,6 +45,14 @@ async function growTo(session: Session, tokens: number): Promise<void> {
     await session.prepare({ moment: "after-turn" });
   }
 }
+
+/** Appends steps until a compaction is due, without a preparation. */
+function growUntilDue(session: Session): void {
+  while (session.status().tokens < 30_000) session.append(step(`s${++steps}`, words(980)));
+}
+
+const ofCompactions = (events: readonly SessionEvent[]) =>
+  events.filter(({ type }) => type.startsWith("compaction"));
 
 const compactions = (session: Session) => session.ledger().filter(({ step: name }) => name === "compact");
 
@@ -92,16 +102,10 @@ describe("a compaction in the background", () => {
     expect(Math.abs((sizes[0] ?? 0) - (sizes[1] ?? 0))).toBeLessThan(600);
   });
 
-  it("is not waited for while the window fits, and is when it does not", async () => {
+  it("is waited for when it is due, and not before", async () => {
     const { session, summarizer, write } = start();
-    await growTo(session, 31_000);
-    expect(await session.prepare({ moment: "after-turn" })).toEqual({
-      type: "none",
-      reason: "in-background",
-      fits: false,
-    });
-    expect(compactions(session)).toEqual([]);
-    session.append(step("huge", words(8_000)));
+    await growTo(session, 28_500);
+    growUntilDue(session);
     let isOver = false;
     const prepared = session.prepare({ moment: "after-turn" }).then((action) => {
       isOver = true;
@@ -109,10 +113,45 @@ describe("a compaction in the background", () => {
     });
     await tick();
     expect(isOver).toBe(false);
+    expect(compactions(session)).toEqual([]);
     await write();
     expect(await prepared).toMatchObject({ type: "none", fits: true });
     expect(summarizer.calls).toHaveLength(1);
     expect(compactions(session)).toMatchObject([{ outcome: "applied" }]);
+  });
+
+  it("does the same whenever its summary comes, and asks for it once", async () => {
+    const windows: unknown[] = [];
+    for (const when of ["at once", "when it is due"]) {
+      steps = 0;
+      const { session, summarizer, write } = start();
+      await growTo(session, 28_500);
+      if (when === "at once") await write("## Goal\nThe one.");
+      growUntilDue(session);
+      const prepared = session.prepare({ moment: "after-turn" });
+      if (when !== "at once") await write("## Goal\nThe one.");
+      await prepared;
+      expect(summarizer.calls).toHaveLength(1);
+      windows.push(session.projection());
+    }
+    expect(windows[0]).toEqual(windows[1]);
+  });
+
+  it("is asked for again, in the same words, by a session that goes on from a state, when it is due", async () => {
+    const first = start();
+    await growTo(first.session, 28_500);
+    const second = start();
+    const state: unknown = JSON.parse(JSON.stringify(first.session.toJSON()));
+    await second.session.restore(first.session.transcript(), state);
+    await second.session.prepare({ moment: "after-turn" });
+    expect(second.summarizer.calls).toHaveLength(0);
+    growUntilDue(second.session);
+    const prepared = second.session.prepare({ moment: "after-turn" });
+    await second.write("## Goal\nWritten later.");
+    expect(await prepared).toMatchObject({ type: "none", fits: true });
+    const [asked, before] = [second, first].map(({ summarizer }) => summarizer.calls);
+    expect(asked?.map(({ request }) => request)).toEqual(before?.map(({ request }) => request));
+    expect(JSON.stringify(second.session.projection())).toContain("Written later.");
   });
 
   it("is waited for after a refusal, and nothing else is asked", async () => {
@@ -135,8 +174,8 @@ describe("a compaction in the background", () => {
     expect(await undone).toMatchObject({ status: "undone" });
     expect(summarizer.calls[0]?.options.signal.aborted).toBe(true);
     await write();
-    expect(compactions(session)).toMatchObject([{ outcome: "aborted" }]);
-    expect(events.filter(({ type }) => type === "compaction_end")).toMatchObject([{ error: "aborted" }]);
+    expect(compactions(session)).toEqual([]);
+    expect(events.filter(({ type }) => type === "compaction_end")).toMatchObject([{ error: "overtaken" }]);
   });
 
   it("is dropped when what it speaks of is gone, also when its summary was there", async () => {
@@ -155,13 +194,13 @@ describe("a compaction in the background", () => {
       await prepared;
       expect(JSON.stringify(session.projection())).not.toContain("Fold number");
       const ends = events.flatMap((event) => (event.type === "compaction_end" ? [event.error] : []));
-      expect(ends[0]).toBe(isWritten ? "overtaken" : "aborted");
+      expect(ends).toEqual(["overtaken", undefined]);
     }
   }, 10_000);
 
   it("is one at a time, and a person who compacts by hand gets a compaction of the window as it is", async () => {
     const { session, summarizer, write } = start();
-    await growTo(session, 30_500);
+    await growTo(session, 28_500);
     expect(summarizer.calls).toHaveLength(1);
     const prepared = session.prepare({ demand: "manual" });
     while (summarizer.calls.length < 2) await tick();
@@ -197,25 +236,32 @@ describe("a compaction in the background", () => {
     expect(session.toJSON().batches).toHaveLength(1);
   });
 
-  it("that fails is told, and tried again after some turns or when the window no longer fits", async () => {
+  it("that fails is told when it is due, and not tried again at once", async () => {
     const { session, events, summarizer, write } = start();
     await growTo(session, 28_500);
     await write(new Error("503"));
     await write(new Error("503"));
-    expect(events.filter(({ type }) => type.startsWith("compaction")).map(({ type }) => type)).toEqual([
+    expect(ofCompactions(events).map(({ type }) => type)).toEqual(["compaction_start"]);
+    expect(compactions(session)).toEqual([]);
+    growUntilDue(session);
+    expect(await session.prepare({ moment: "after-turn" })).toMatchObject({
+      type: "none",
+      reason: "summary-failed",
+    });
+    expect(ofCompactions(events).map(({ type }) => type)).toEqual([
       "compaction_start",
       "compaction.failed",
       "compaction_end",
     ]);
     expect(compactions(session)).toMatchObject([{ outcome: "failed", note: "summary-failed" }]);
-    await growTo(session, 30_500);
+    await growTo(session, 32_000);
     expect(summarizer.calls).toHaveLength(2);
   });
 
-  it.each<{ name: string; options: SessionOptions; ports?: Partial<SessionPorts> }>([
+  it.each<{ name: string; options: EngineOptions; ports?: Partial<SessionPorts> }>([
     { name: "where it is off", options: { backgroundCompaction: "off" } },
     { name: "as documented", options: { profile: "documented", compaction: { toolSummaryStrategy: "off" } } },
-    { name: "where nothing is compacted by itself", options: { compaction: { autoCompact: false } } },
+    { name: "where nothing is compacted by itself", options: { compactAt: "never" } },
     {
       name: "where pruning will do",
       options: { prune: { how: "clear", protectTokens: 2_000, minimumTokens: 0, protectTurns: 0 } },

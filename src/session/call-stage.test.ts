@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { createSession } from "../../test/rig/engine-session.ts";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
 import { redactTranscript } from "../stages/redact.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import { type Edit, hideMessage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { SessionEvent } from "./log.ts";
+import type { SessionEvent } from "./events.ts";
 import type { SessionStage } from "./options.ts";
-import { createSession, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 import { isOfCompaction } from "./window.ts";
 
 const OWN = { stage: "own", reason: "note" } as const;

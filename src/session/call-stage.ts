@@ -3,58 +3,58 @@ import { errorText } from "../compaction/summary/text.ts";
 import { deepEqual, isObject } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
-import type { SessionCore } from "./core.ts";
-import { isPaused, RUN_STAGE } from "./memory.ts";
-import { withoutPinned } from "./prune.ts";
-import { isEdit } from "./state.ts";
+import { withoutPinned } from "./pinned.ts";
+import type { Runtime } from "./runtime.ts";
+import { isPaused, RUN_STAGE } from "./state.ts";
+import { isEdit } from "./stored-state.ts";
+import type { SessionView } from "./view.ts";
 import { isOfCompaction } from "./window.ts";
 
 /** The stage to call next, counted from 0; undefined when all were called for the messages as they are. */
-export function dueStage({ options, memory, history }: SessionCore): number | undefined {
+export function dueStage({ options, state }: SessionView): number | undefined {
   const { stages = [] } = options;
-  const source = history.source();
-  if (stages.length === 0 || source.length === 0) return undefined;
-  const { hung, ...called } = memory.stages;
-  const first = called.source === source ? called.next : 0;
-  const due = stages.findIndex((_, index) => index >= first && (hung.get(index) ?? 0) < MAX_HANGS);
+  if (stages.length === 0 || state.history.messages.length === 0) return undefined;
+  const { hung, arrivals, next } = state.stages;
+  const first = arrivals === state.arrivals ? next : 0;
+  const due = stages.findIndex((_, index) => index >= first && (hung[index] ?? 0) < MAX_HANGS);
   if (due === -1) return undefined;
   // What a person has taken back is not done again at once.
-  const undone = isPaused(memory) ? memory.ledger.findLast(({ outcome }) => outcome === "undone") : undefined;
-  return undone?.step === RUN_STAGE ? undefined : due;
+  return isPaused(state) && state.undoneStep === RUN_STAGE ? undefined : due;
 }
 
 /** How a stage is called in the journal and in warnings. */
-export function stageLabel({ options }: SessionCore, index: number): string {
-  const name = options.stages?.[index]?.name;
+export function stageLabel({ stages }: Pick<SessionView["options"], "stages">, index: number): string {
+  const name = stages?.[index]?.name;
   return name ? `stage ${index + 1} (${name})` : `stage ${index + 1}`;
 }
 
 /** Calls one stage; gives what can be used of its edits, or undefined when the signal ended it. A failure is a warning, told once for each stage. */
 export async function callStage(
-  core: SessionCore,
+  runtime: Runtime,
   index: number,
   signal: AbortSignal,
 ): Promise<readonly Edit[] | undefined> {
-  const { options, memory, history, log, ports } = core;
+  const { options, ports } = runtime;
   const stage = options.stages?.[index];
   if (stage === undefined) return [];
-  const { stages } = memory;
-  const source = history.source();
-  const given = shownMessages(core);
+  const given = shownMessages(runtime.view());
+  const { arrivals } = runtime.state();
   // Before the call, so that nothing that it does leads to another one for the same messages.
-  Object.assign(stages, { source, next: index + 1 });
+  runtime.change({ type: "stage-called", arrivals, next: index + 1 });
   const result = await callWithin<unknown>({
     start: async () => stage(given),
-    limitMs: STAGE_LIMIT_MS,
+    // One that hangs takes its whole time but once.
+    limitMs: STAGE_LIMIT_MS / 10 ** (runtime.state().stages.hung[index] ?? 0),
     clock: ports.clock,
     signal,
   });
   if (result.status === "aborted" || signal.aborted) {
-    stages.next = index;
+    runtime.change({ type: "stage-called", arrivals, next: index });
     return undefined;
   }
   const isHung = result.status !== "done" && result.status !== "failed";
-  stages.hung.set(index, isHung ? (stages.hung.get(index) ?? 0) + 1 : 0);
+  const hangs = isHung ? (runtime.state().stages.hung[index] ?? 0) + 1 : 0;
+  runtime.change({ type: "stage-called", arrivals, next: index + 1, hung: { [index]: hangs } });
   const problem =
     result.status === "done"
       ? findProblem(result.value, given)
@@ -62,22 +62,23 @@ export async function callStage(
         ? `threw: ${errorText(result.error)}`
         : `took longer than ${STAGE_LIMIT_MS / 1_000} seconds; after ${MAX_HANGS} times in a row it is not called again`;
   if (result.status === "done" && problem === undefined)
-    return withoutPinned(core, effectiveEdits(result.value as readonly Edit[], given));
-  if (!stages.told.has(index)) {
-    stages.told.add(index);
-    log.warn("stage-failed", `Of the option stages, ${stageLabel(core, index)} ${problem}`);
-  }
+    return withoutPinned(runtime.view(), effectiveEdits(result.value as readonly Edit[], given));
+  runtime.warnOnce(
+    "stage-failed",
+    `Of the option stages, ${stageLabel(options, index)} ${problem}`,
+    `stage ${index}`,
+  );
   return [];
 }
 
-/** How long a stage may take, and how often in a row it may take longer. */
+/** How long a stage may take, a tenth of it after each time that it took longer, and how often in a row it may. */
 const STAGE_LIMIT_MS = 5_000;
 const MAX_HANGS = 3;
 
 /** What the model sees, as the messages stand in the transcript: so part indexes hold. */
-function shownMessages({ history, window }: SessionCore): Transcript {
-  const shown = new Set(window().marked.map(({ id }) => id));
-  return history.transcript().filter((message) => shown.has(message.id) && !isOpen(message));
+function shownMessages({ state, window }: SessionView): Transcript {
+  const shown = new Set(window.marked.map(({ id }) => id));
+  return state.history.transcript.filter((message) => shown.has(message.id) && !isOpen(message));
 }
 
 /** An edit of what waits for a result would take the result's place. */

@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createSession, type EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
-import { anyOverheadShare, anyProfile, anyWindow } from "../../test/rig/real-window.ts";
+import { anyOverheadShare, anyWindow } from "../../test/rig/real-window.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { SUMMARY } from "../../test/rig/session.ts";
 import type { CompactAt } from "../compaction/trigger/compact-at.ts";
 import { ConfigurationError } from "../text/check.ts";
-import type { SessionOptions } from "./options.ts";
-import { createSession, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 const limits = { contextTokens: 200_000, outputTokens: 32_000 };
 
-function open(options: SessionOptions): Session {
+function open(options: EngineOptions): Session {
   return createSession({ clock: createFakeClock(), summarizer: createFakeSummarizer(SUMMARY) }, options);
 }
 
@@ -52,10 +52,8 @@ describe("compactAt", () => {
         anyCompactAt,
         fc.oneof(anyWindow, fc.constant(0)),
         anyOverheadShare,
-        anyProfile,
-        (compactAt, contextTokens, share, profile) => {
-          const options: SessionOptions = {
-            profile,
+        (compactAt, contextTokens, share) => {
+          const options: EngineOptions = {
             limits: { contextTokens, outputTokens: 4_096 },
             systemChars: Math.floor(contextTokens * share) * 4,
           };
@@ -85,11 +83,11 @@ describe("compactAt", () => {
     const wrong = [0, -1, 1.5, Number.NaN, "0.5"].map((fraction) => ({ fraction }));
     const few = [0, 999, 1_000.5, Number.POSITIVE_INFINITY].map((tokens) => ({ tokens }));
     for (const compactAt of [...wrong, ...few, {}, 0.7, { fraction: 0.5, tokens: 5_000 }, { percent: 70 }]) {
-      const options = { compactAt, expectedTurns: 0, compaction: { autoCompact: false } };
-      expect(problemsOf(options)).toEqual([
-        expect.stringContaining("give { fraction } above 0 and up to 1, or { tokens } of 1000 or more"),
-        expect.stringContaining("expectedTurns"),
-        "compactAt has no effect with compaction.autoCompact false; leave one of them out",
+      expect(problemsOf({ compactAt, systemChars: -1 })).toEqual([
+        expect.stringContaining(
+          'give "never", or { fraction } above 0 and up to 1, or { tokens } of 1000 or more',
+        ),
+        expect.stringContaining("systemChars"),
       ]);
     }
     expect(problemsOf({ compactAt: { fraction: 0.5, tokens: undefined } })).toEqual([]);
@@ -98,7 +96,7 @@ describe("compactAt", () => {
 
 function problemsOf(options: object): readonly string[] {
   try {
-    open(options as SessionOptions);
+    open(options as EngineOptions);
   } catch (error) {
     if (error instanceof ConfigurationError) return error.problems;
     throw error;

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { createSession } from "../../test/rig/engine-session.ts";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { deepFreeze } from "../../test/rig/notation.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import { type Edit, hideMessage } from "../transcript/edit.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
+import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
 import { FOLDED_AT_ONCE, foldHistory, UNDO_BATCHES } from "./fold.ts";
-import { createHistory, type EditBatch } from "./history.ts";
+import { type EditBatch, EMPTY_HISTORY, type History, observeMessages, withBatch } from "./history.ts";
 import type { Journal } from "./journal.ts";
-import { createSession, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 const words = (seed: number, count: number): string =>
   Array.from({ length: count }, (_, index) => `src/w${(index * seed) % 89}.ts`).join(" ");
@@ -99,7 +100,6 @@ describe("batches that cannot be taken back any more", () => {
   });
 
   it("leave the place of a replaced summary behind which a newer one stands", () => {
-    const history = createHistory();
     const text = (id: string): Message => ({ id, role: "user", parts: [{ type: "text", text: id }] });
     const carried = { generation: 1, userWords: [], pins: [], filesRead: [], filesChanged: [], anchors: [] };
     const why = { stage: "compaction", reason: "summarized" };
@@ -113,78 +113,75 @@ describe("batches that cannot be taken back any more", () => {
         { type: "insert-message" as const, message: { ...text(id), metadata: { carried } }, after, ...why },
       ],
     });
-    history.observe(["m0", "m1", "m2"].map(text));
-    for (const batch of [
+    const before = historyOf(["m0", "m1", "m2"].map(text), [
       compaction("s1", "m0", "m0"),
       compaction("s2", "s1", "s1"),
       compaction("s3", "s2", "s1"),
-    ])
-      expect(history.add(batch)).toBe(true);
-    const shown = () =>
-      history.transcript().flatMap(({ id, metadata }) => (metadata?.agentVisible === false ? [] : [id]));
-    expect(shown()).toEqual(["s3", "m1", "m2"]);
-    foldHistory(history);
-    expect(history.batches().map(({ step }) => step)).toEqual(["folded", "compact"]);
-    expect(shown()).toEqual(["s3", "m1", "m2"]);
+    ]);
+    expect(before.batches).toHaveLength(3);
+    expect(visibleOf(before).map(({ id }) => id)).toEqual(["s3", "m1", "m2"]);
+    const after = foldHistory(before);
+    expect(after.batches.map(({ step }) => step)).toEqual(["folded", "compact"]);
+    expect(visibleOf(after)).toEqual(visibleOf(before));
   });
 
   it("are the oldest of many small ones, too", () => {
-    const history = createHistory();
-    history.observe(SOURCE);
-    for (let count = 0; count <= UNDO_BATCHES + FOLDED_AT_ONCE; count++) history.add(smallBatch(count));
-    const before = history.transcript().filter(({ metadata }) => metadata?.agentVisible !== false);
-    foldHistory(history);
-    expect(history.batches()).toHaveLength(UNDO_BATCHES + 1);
-    expect(history.transcript().filter(({ metadata }) => metadata?.agentVisible !== false)).toEqual(before);
+    const before = historyOf(SOURCE, numbered(UNDO_BATCHES + FOLDED_AT_ONCE + 1).map(smallBatch));
+    const after = foldHistory(before);
+    expect(after.batches).toHaveLength(UNDO_BATCHES + 1);
+    expect(visibleOf(after)).toEqual(visibleOf(before));
+    expect(foldHistory(after)).toBe(after);
   });
 
   it("are fewer at once where they are large", () => {
-    const history = createHistory();
-    history.observe(SOURCE);
-    for (let count = 0; count <= 2 * UNDO_BATCHES; count++) history.add(largeBatch(count));
-    foldHistory(history);
-    expect(history.batches()).toHaveLength(UNDO_BATCHES + 1);
+    const before = historyOf(SOURCE, numbered(2 * UNDO_BATCHES + 1).map(largeBatch));
+    expect(foldHistory(before).batches).toHaveLength(UNDO_BATCHES + 1);
   });
 
   it("are folded the more at once the more there are, so that folding costs no more than the edits themselves", () => {
-    const history = createHistory();
     const source = Array.from(
       { length: 6_000 },
       (_, index): Message => ({ ...(SOURCE[0] as Message), id: `n${index}` }),
     );
-    history.observe(source);
+    let history = historyOf(source, []);
     let foldedEdits = 0;
-    const counting: typeof history = {
-      ...history,
-      replace(batches) {
-        foldedEdits += batches[0]?.edits.length ?? 0;
-        return history.replace(batches);
-      },
-    };
     for (let count = 0; count < 1_000; count++) {
       const why = { stage: "test", reason: "pruned" };
       const edits = source.slice(count * 6, count * 6 + 6).map((message) => hideMessage(message, why));
-      history.add({ id: `b${count}`, step: "prune", reason: "pays", at: count, edits });
-      foldHistory(counting);
+      const before = edited(history, { id: `b${count}`, step: "prune", reason: "pays", at: count, edits });
+      history = foldHistory(before);
+      if (history !== before) foldedEdits += history.batches[0]?.edits.length ?? 0;
     }
-    expect(history.batches()[0]?.edits.length).toBeGreaterThan(4_000);
+    expect(history.batches[0]?.edits.length).toBeGreaterThan(4_000);
     expect(foldedEdits).toBeLessThan(5 * 6_000);
-    expect(history.batches().length).toBeLessThan(250);
+    expect(history.batches.length).toBeLessThan(250);
   });
 
   it("are the same whether they are read at once, as after a restart, or came one by one", () => {
-    const oneByOne = createHistory();
-    const atOnce = createHistory();
-    for (const history of [oneByOne, atOnce]) history.observe(SOURCE);
-    for (let count = 0; count < UNDO_BATCHES + 2 * FOLDED_AT_ONCE + 3; count++) {
-      const batch = count % 50 < 30 ? largeBatch(count) : smallBatch(count);
-      for (const history of [oneByOne, atOnce]) history.add(batch);
-      foldHistory(oneByOne);
-    }
-    foldHistory(atOnce);
-    expect(atOnce.batches()).toEqual(oneByOne.batches());
+    const batches = numbered(UNDO_BATCHES + 2 * FOLDED_AT_ONCE + 3).map((count) =>
+      count % 50 < 30 ? largeBatch(count) : smallBatch(count),
+    );
+    const oneByOne = batches.reduce(
+      (history, batch) => foldHistory(edited(history, batch)),
+      historyOf(SOURCE, []),
+    );
+    const atOnce = foldHistory(historyOf(SOURCE, batches));
+    expect(atOnce).toEqual(oneByOne);
   });
 });
+
+const numbered = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+
+const historyOf = (messages: Transcript, batches: readonly EditBatch[]): History =>
+  batches.reduce(edited, observeMessages(EMPTY_HISTORY, messages).history);
+
+function edited(history: History, batch: EditBatch): History {
+  const after = withBatch(history, batch);
+  if (after === undefined) throw new Error(`${batch.id} cannot be applied`);
+  return after;
+}
+
+const visibleOf = ({ transcript }: History): Transcript => transcript.filter(isVisibleToModel);
 
 const SOURCE: Transcript = Array.from({ length: 500 }, (_, index) => ({
   id: `m${index}`,

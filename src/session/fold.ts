@@ -1,7 +1,7 @@
 import { deepEqual } from "../text/json.ts";
-import { applyEdits, type Edit, hideMessage, type InsertMessage } from "../transcript/edit.ts";
+import { applyBatches, type Edit, hideMessage, type InsertMessage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
-import { type EditBatch, type History, targetsOf } from "./history.ts";
+import { type EditBatch, type History, targetsOf, withBatches } from "./history.ts";
 import { isShadowBatch } from "./window.ts";
 
 /**
@@ -9,14 +9,12 @@ import { isShadowBatch } from "./window.ts";
  * the age of a conversation: the model is shown the same, and nothing is left of edits to what is hidden, nor of
  * summaries that others have replaced.
  */
-export function foldHistory(history: Pick<History, "source" | "transcript" | "batches" | "replace">): void {
-  const batches = history.batches();
-  const before = history.transcript();
-  const folded = foldBatches(history.source(), batches);
-  if (folded === batches) return;
-  const dropped = history.replace(folded);
+export function foldHistory(history: History): History {
+  const folded = foldBatches(history.messages, history.batches);
+  if (folded === history.batches) return history;
+  const { history: after, dropped } = withBatches(history, folded);
   // Moved messages, for one, cannot be told in this way: then everything stays as it is.
-  if (dropped.length > 0 || !isSameToModel(history.transcript(), before)) history.replace(batches);
+  return dropped.length === 0 && isSameToModel(after.transcript, history.transcript) ? after : history;
 }
 
 function foldBatches(source: Transcript, batches: readonly EditBatch[]): readonly EditBatch[] {
@@ -35,7 +33,7 @@ function foldBatches(source: Transcript, batches: readonly EditBatch[]): readonl
 }
 
 /** True for the batch that stands for all those that cannot be taken back any more. */
-export function isFolded({ step }: EditBatch): boolean {
+export function isFolded({ step }: Pick<EditBatch, "step">): boolean {
   return step === FOLDED;
 }
 
@@ -93,14 +91,9 @@ function foldAll(source: Transcript, { batches, newer }: FoldInput): EditBatch |
   const last = batches.at(-1);
   const at = batches[0]?.at;
   if (last === undefined || at === undefined) return undefined;
-  const after = applyEdits(source, batches.flatMap(datedEdits), { at });
+  const after = applyBatches(source, batches);
   const edits = equalEdits(source, { after, batches, newer });
   return { id: last.id, step: FOLDED, reason: `${last.step} and before`, at, edits };
-}
-
-/** The edits of a batch, which can be applied together with those of others. */
-function datedEdits({ edits, at }: EditBatch): readonly Edit[] {
-  return edits.map((edit) => (edit.type === "insert-message" ? dated(edit, at) : edit));
 }
 
 function dated(edit: InsertMessage, at: number): InsertMessage {

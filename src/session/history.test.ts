@@ -1,26 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript } from "../../test/rig/notation.ts";
+import { anyMessage, fromScratch, hide, timeless } from "../../test/rig/odd-messages.ts";
 import { runs } from "../../test/rig/runs.ts";
-import { filterCompacted, hideFailedSummaries } from "../stages/boundary.ts";
-import { repairPairing } from "../stages/repair.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";
-import type { Part } from "../transcript/part.ts";
-import { createHistory, type EditBatch, type History } from "./history.ts";
-import { type ContextWindow, createWindowReader } from "./window.ts";
-
-/** The projection computed from nothing but the base and the edits: what the remembered one has to equal. */
-function fromScratch(base: Transcript, batches: readonly EditBatch[]): Transcript {
-  const applied = batches.reduce((current, { edits, at }) => applyEdits(current, edits, { at }), base);
-  const window = filterCompacted(applyEdits(applied, hideFailedSummaries(applied), { at: 0 }));
-  return project(applyEdits(window, repairPairing(window), { at: 0 }));
-}
-
-/** Inserted messages get the time at which they are applied, which says nothing here. */
-const timeless = (messages: Transcript): Transcript =>
-  messages.map(({ createdAt: _, ...message }) => message);
+import {
+  appendMessage,
+  type EditBatch,
+  EMPTY_HISTORY,
+  findMessage,
+  type History,
+  observeMessages,
+  withBatch,
+  withBatches,
+  withoutBatch,
+} from "./history.ts";
+import { windowOf } from "./window.ts";
 
 const batch = (id: string, edits: readonly Edit[]): EditBatch => ({
   id,
@@ -30,51 +27,22 @@ const batch = (id: string, edits: readonly Edit[]): EditBatch => ({
   edits,
 });
 
-const hide = (messageId: string): Edit => ({
-  type: "hide-message",
-  messageId,
-  stage: "test",
-  reason: "test",
-});
-
-const anyPart: fc.Arbitrary<Part> = fc.oneof(
-  fc.constantFrom("", " ", "hello", "\ud800 broken", "\0").map((text) => ({ type: "text" as const, text })),
-  fc
-    .record({
-      type: fc.constant("tool" as const),
-      callId: fc.integer({ min: 0, max: 9 }).map(String),
-      tool: fc.constantFrom("bash", "read"),
-      input: fc.constantFrom({}, { command: "ls\0" }),
-      outcome: fc.constantFrom(
-        { status: "pending" as const },
-        { status: "done" as const, output: "out", attachments: [] },
-        { status: "failed" as const, error: "\ud83d" },
-      ),
-      callMissing: fc.constantFrom(undefined, undefined, true as const),
-    })
-    .map(({ callMissing, ...part }) => (callMissing ? { ...part, callMissing } : part)),
-);
-
-const anyMessage = (id: string): fc.Arbitrary<Message> =>
-  fc
-    .tuple(
-      fc.constantFrom("user", "assistant", "assistant", "system", "marker", "summary"),
-      fc.array(anyPart, { maxLength: 3 }),
-      fc.constantFrom(undefined, undefined, "stop"),
-      fc.boolean(),
-    )
-    .map(([kind, parts, finish, isHidden]): Message => {
-      const rest = { ...(isHidden && { metadata: { agentVisible: false } }), ...(finish && { finish }) };
-      if (kind === "marker") return { id, role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
-      if (kind === "summary") return { id, role: "assistant", parts, summary: true, ...rest };
-      return { id, role: kind, parts, ...rest };
-    });
-
 type Move =
   | { readonly type: "append"; readonly message: Message }
   | { readonly type: "observe"; readonly keep: number; readonly messages: readonly Message[] }
-  | { readonly type: "batch"; readonly hideIndex: number; readonly insert: boolean }
+  | ({ readonly type: "batch" } & BatchMove)
   | { readonly type: "undo" };
+
+interface BatchMove {
+  readonly hideIndex: number;
+  readonly insert: boolean;
+}
+
+const anyBatch = fc.record({
+  type: fc.constant("batch" as const),
+  hideIndex: fc.nat(20),
+  insert: fc.boolean(),
+});
 
 const anyMoves: fc.Arbitrary<readonly Move[]> = fc.array(
   fc.oneof(
@@ -96,156 +64,215 @@ const anyMoves: fc.Arbitrary<readonly Move[]> = fc.array(
         ),
       }),
     },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        type: fc.constant("batch" as const),
-        hideIndex: fc.nat(20),
-        insert: fc.boolean(),
-      }),
-    },
+    { weight: 1, arbitrary: anyBatch },
     { weight: 1, arbitrary: fc.constant({ type: "undo" as const }) },
   ),
   { maxLength: 40 },
 );
 
-/** A history and the reader of its window. */
-function started(): { readonly history: History; readonly window: () => ContextWindow } {
-  const history = createHistory();
-  const read = createWindowReader();
-  return { history, window: () => read(history.transcript()) };
+const observed = (messages: Transcript, history = EMPTY_HISTORY): History =>
+  deepFreeze(observeMessages(history, messages).history);
+
+const appended = (messages: Transcript, history = EMPTY_HISTORY): History =>
+  messages.reduce((before, message) => deepFreeze(appendMessage(before, message).history), history);
+
+function edited(history: History, ...batches: readonly EditBatch[]): History {
+  return batches.reduce((before, each) => {
+    const after = withBatch(before, each);
+    if (after === undefined) throw new Error(`${each.id} cannot be applied`);
+    return deepFreeze(after);
+  }, history);
+}
+
+const shown = ({ transcript }: History): Transcript => windowOf(transcript).shown;
+
+/** Hides a message, and may put another behind it. */
+function batchOf(history: History, index: number, { hideIndex, insert }: BatchMove): EditBatch {
+  const target = history.transcript[hideIndex];
+  const message: Message = { id: `i${index}`, role: "user", parts: [{ type: "text", text: "in between" }] };
+  const edits = target === undefined ? [] : [hide(target.id)];
+  const after = target?.id ?? null;
+  const inserted: Edit = { type: "insert-message", message, after, stage: "t", reason: "t" };
+  return batch(`b${index}`, insert ? [...edits, inserted] : edits);
+}
+
+function moved(history: History, move: Move, index: number): History {
+  const { messages, batches } = history;
+  switch (move.type) {
+    case "append":
+      return appended([deepFreeze(move.message)], history);
+    case "observe": {
+      const kept = messages.slice(0, Math.max(0, messages.length - move.keep));
+      return observed([...kept, ...move.messages], history);
+    }
+    case "batch":
+      return edited(history, batchOf(history, index, move));
+    case "undo":
+      return deepFreeze(withoutBatch(history, batches.at(-1)?.id ?? "").history);
+  }
 }
 
 describe("the history of a session", () => {
-  it("DB-13: read on message by message, its window is what computing everything anew gives", () => {
+  it("DB-13: whatever happened to it, its window is what computing everything anew gives", () => {
     fc.assert(
       fc.property(anyMoves, (moves) => {
-        const { history, window } = started();
+        let history = EMPTY_HISTORY;
         for (const [index, move] of moves.entries()) {
-          if (move.type === "append") history.append(deepFreeze(move.message));
-          if (move.type === "observe") {
-            const base = history.source();
-            history.observe([...base.slice(0, Math.max(0, base.length - move.keep)), ...move.messages]);
-          }
-          if (move.type === "batch") {
-            const target = history.transcript()[move.hideIndex];
-            const inserted: Message = {
-              id: `i${index}`,
-              role: "user",
-              parts: [{ type: "text", text: "in between" }],
-            };
-            const edits = target === undefined ? [] : [hide(target.id)];
-            const insert: Edit = {
-              type: "insert-message",
-              message: inserted,
-              after: target?.id ?? null,
-              stage: "t",
-              reason: "t",
-            };
-            history.add(batch(`b${index}`, move.insert ? [...edits, insert] : edits));
-          }
-          if (move.type === "undo") {
-            const last = history.batches().at(-1);
-            if (last !== undefined) history.remove(last.id);
-          }
-          const expected = fromScratch(history.source(), history.batches());
-          expect(timeless(window().shown)).toEqual(timeless(expected));
-          expect(findFaults(window().shown)).toEqual([]);
-          expect(
-            timeless(
-              project(
-                applyEdits(
-                  history.source(),
-                  [...history.batches().flatMap(({ edits }) => edits), ...window().edits],
-                  { at: 7 },
-                ),
-              ),
-            ),
-          ).toEqual(timeless(expected));
+          history = moved(history, move, index);
+          const window = windowOf(history.transcript);
+          const expected = fromScratch(history.messages, history.batches);
+          expect(timeless(window.shown)).toEqual(timeless(expected));
+          expect(findFaults(window.shown)).toEqual([]);
+          const edits = [...history.batches.flatMap((each) => each.edits), ...window.edits];
+          expect(timeless(project(applyEdits(history.messages, edits, { at: 7 })))).toEqual(
+            timeless(expected),
+          );
         }
       }),
       { numRuns: runs(400) },
     );
   });
 
-  it("gives the same list as long as nothing changes, and never changes a list it gave", () => {
-    const { history, window } = started();
-    for (const message of transcript("u:5 a:5")) history.append(message);
-    const before = window().shown;
-    expect(window().shown).toBe(before);
-    history.append({ id: "m9", role: "user", parts: [{ type: "text", text: "more" }] });
-    expect(before).toHaveLength(2);
-    expect(window().shown).toHaveLength(3);
+  it("is the same, and so is its window, whether its messages were appended or observed whole", () => {
+    const anyMessages = fc
+      .uniqueArray(fc.integer({ min: 0, max: 40 }), { maxLength: 12 })
+      .chain((numbers) => fc.tuple(...numbers.map((number) => anyMessage(`m${number}`))));
+    fc.assert(
+      fc.property(anyMessages, (given) => {
+        const messages = deepFreeze(given.map(withoutLateResults));
+        const [oneByOne, whole] = [appended(messages), observed(messages)];
+        expect(oneByOne).toEqual(whole);
+        expect(windowOf(oneByOne.transcript)).toEqual(windowOf(whole.transcript));
+        expect(observeMessages(oneByOne, messages)).toMatchObject({ extent: "same", history: oneByOne });
+      }),
+      { numRuns: runs(400) },
+    );
+  });
+
+  it("shows the same again when a batch is taken back", () => {
+    fc.assert(
+      fc.property(anyMoves, anyBatch, (moves, last) => {
+        const before = moves.reduce(moved, EMPTY_HISTORY);
+        const batches = batchOf(before, moves.length, last);
+        const { history: after, dropped } = withoutBatch(edited(before, batches), batches.id);
+        expect(dropped).toEqual([]);
+        expect(after).toEqual(before);
+      }),
+      { numRuns: runs(200) },
+    );
+  });
+
+  it("is the same value while nothing changes", () => {
+    const history = edited(observed(transcript("u:5 a:5(bash:9) u:5")), batch("hidden", [hide("m1")]));
+    const again = observeMessages(history, transcript("u:5 a:5(bash:9) u:5"));
+    expect(again.extent).toBe("same");
+    expect(again.history).toBe(history);
+    expect(appendMessage(history, history.messages[2] as Message).history).toBe(history);
   });
 
   it("keeps its messages when the host gives equal ones that are other objects", () => {
-    const { history, window } = started();
-    history.observe(transcript("u:5 a:5(bash:9) u:5"));
-    const before = window().shown;
-    expect(history.observe(transcript("u:5 a:5(bash:9) u:5")).extent).toBe("same");
-    expect(window().shown).toBe(before);
-    const grown = history.observe(transcript("u:5 a:5(bash:9) u:5 a:1"));
-    expect(grown).toMatchObject({ extent: "end", changed: [{ id: "m4" }] });
-    expect(window().shown[0]).toBe(before[0]);
+    const before = observed(transcript("u:5 a:5(bash:9) u:5"));
+    const grown = observeMessages(before, transcript("u:5 a:5(bash:9) u:5 a:1"));
+    expect(grown).toMatchObject({ extent: "end", changed: [{ id: "m4" }], gone: [] });
+    expect(shown(grown.history)[0]).toBe(shown(before)[0]);
   });
 
   it("keeps its messages when other batches say the same, so that nothing is measured again", () => {
-    const { history } = started();
-    history.observe(transcript("u:5 a:5(bash:9) u:5 a:5(bash:9) u:5"));
-    for (const id of ["m1", "m2", "m3"]) history.add(batch(`hide ${id}`, [hide(id)]));
-    const before = history.transcript();
-    expect(history.replace([batch("all", [hide("m1"), hide("m2"), hide("m3")])])).toEqual([]);
-    const after = history.transcript();
-    expect(after.map((message, index) => message === before[index])).toEqual(before.map(() => true));
+    const before = edited(
+      observed(transcript("u:5 a:5(bash:9) u:5 a:5(bash:9) u:5")),
+      ...["m1", "m2", "m3"].map((id) => batch(`hide ${id}`, [hide(id)])),
+    );
+    const all = batch("all", [hide("m1"), hide("m2"), hide("m3")]);
+    const { history, dropped } = withBatches(before, [all]);
+    expect(dropped).toEqual([]);
+    expect(history.batches).toEqual([all]);
+    expect(history.transcript).toBe(before.transcript);
   });
 
   it("takes a message of which something arrived in the place of the old one", () => {
-    const { history, window } = started();
-    history.observe(transcript("u:5 a:5(bash?)"));
-    expect(history.observe(transcript("u:5 a:5(bash:9)"))).toMatchObject({ extent: "end" });
-    expect(window().shown[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
+    const before = observed(transcript("u:5 a:5(bash?)"));
+    const { history, extent, changed, gone } = observeMessages(before, transcript("u:5 a:5(bash:9)"));
+    expect({ extent, changed: changed.map(({ id }) => id), gone }).toEqual({
+      extent: "end",
+      changed: ["m2"],
+      gone: [],
+    });
+    expect(shown(history)[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
+  });
+
+  it("gives a result that comes in a message of its own to the call that waits for it", () => {
+    const late = transcript("u:5 a:5(bash?) u:5");
+    const [, calling] = late;
+    const call = calling?.parts[1];
+    if (call?.type !== "tool") throw new Error("no call");
+    const outcome = { status: "done", output: "late", attachments: [] } as const;
+    const result: Message = { id: "r", role: "user", parts: [{ ...call, callMissing: true, outcome }] };
+    const { history, changed } = appendMessage(observed(late), result);
+    expect(changed.map(({ id }) => id)).toEqual(["m2"]);
+    expect(history.messages).toHaveLength(3);
+    expect(history.messages[1]?.parts[1]).toEqual({ ...call, outcome });
+    expect(appendMessage(history, result).history.messages.at(-1)?.id).toBe("r");
   });
 
   it("INT-6: drops a summary of messages that the owner took back, and keeps what only hides", () => {
-    const { history, window } = started();
-    history.observe(transcript("u:5 a:5 u:5 a:5"));
     const summary: Message = { id: "s", role: "user", parts: [{ type: "text", text: "summed up" }] };
-    history.add(batch("cleared", [hide("m2")]));
-    history.add(
+    const before = edited(
+      observed(transcript("u:5 a:5 u:5 a:5")),
+      batch("cleared", [hide("m2")]),
       batch("summary", [
         hide("m3"),
         { type: "insert-message", message: summary, after: "m3", stage: "t", reason: "t" },
       ]),
     );
-    const { dropped } = history.observe(transcript("u:5 a:5"));
+    const { history, dropped, extent, gone } = observeMessages(before, transcript("u:5 a:5"));
     expect(dropped.map(({ id }) => id)).toEqual(["summary"]);
-    expect(window().shown.map(({ id }) => id)).toEqual(["m1"]);
+    expect(extent).toBe("rebuilt");
+    expect(gone.map(({ id }) => id)).toEqual(["m3", "m4"]);
+    expect(shown(history).map(({ id }) => id)).toEqual(["m1"]);
+    expect(withBatch(history, before.batches[1] as EditBatch)).toBeUndefined();
+  });
+
+  it("drops with a batch those that were built on what it inserted", () => {
+    const insert = (id: string, after: string): EditBatch => {
+      const message: Message = { id, role: "user", parts: [{ type: "text", text: id }] };
+      return batch(id, [{ type: "insert-message", message, after, stage: "t", reason: "t" }]);
+    };
+    const before = edited(observed(transcript("u:5 a:5")), insert("one", "m1"), insert("two", "one"));
+    const { history, dropped } = withoutBatch(before, "one");
+    expect(dropped.map(({ id }) => id)).toEqual(["two"]);
+    expect(history.batches).toEqual([]);
+    expect(history.transcript).toEqual(history.messages);
+    const left = observeMessages(before, transcript("u:5 a:5").slice(1));
+    expect(left.dropped.map(({ id }) => id)).toEqual(["one", "two"]);
   });
 
   it("INT-6: a message that comes back meets the edits again that speak of it", () => {
-    const { history, window } = started();
-    history.observe(transcript("u:5 a:5 u:5"));
-    history.add(batch("hidden", [hide("m3")]));
-    history.observe(transcript("u:5 a:5"));
-    history.observe(transcript("u:5 a:5 u:5"));
-    expect(window().shown.map(({ id }) => id)).toEqual(["m1", "m2"]);
+    const hidden = edited(observed(transcript("u:5 a:5 u:5")), batch("hidden", [hide("m3")]));
+    const back = observed(transcript("u:5 a:5 u:5"), observed(transcript("u:5 a:5"), hidden));
+    expect(shown(back).map(({ id }) => id)).toEqual(["m1", "m2"]);
   });
 
-  it("finds messages that have left the base and messages that a batch inserted", () => {
-    const { history } = started();
-    history.observe(transcript("u:5 a:5 u:5"));
-    history.observe(transcript("u:5"));
-    expect(history.find("m3")).toMatchObject({ id: "m3" });
-    expect(history.find("m7")).toBeUndefined();
+  it("finds messages of the owner, and those that a batch in force inserted", () => {
+    const message: Message = { id: "i", role: "user", parts: [{ type: "text", text: "in between" }] };
+    const insert: Edit = { type: "insert-message", message, after: "m1", stage: "t", reason: "t" };
+    const history = edited(observed(transcript("u:5 a:5 u:5")), batch("inserted", [insert]));
+    expect(findMessage(history, "m3")).toBe(history.messages[2]);
+    expect(findMessage(history, "i")).toEqual(message);
+    expect(findMessage(observed(transcript("u:5"), history), "m3")).toBeUndefined();
   });
 
   it("names repeated ids apart", () => {
-    const { history } = started();
     const [first] = transcript("u:5");
     if (first === undefined) throw new Error("no message");
-    history.observe([first, { ...first, role: "assistant" }]);
-    expect(history.source().map(({ id }) => id)).toEqual(["m1", "m1~2"]);
+    const { messages } = observed([first, { ...first, role: "assistant" }]);
+    expect(messages.map(({ id }) => id)).toEqual(["m1", "m1~2"]);
   });
+});
+
+/** Appended, a result without its call joins the call that waits for it; observed, it stays where it is. */
+const withoutLateResults = (message: Message): Message => ({
+  ...message,
+  parts: message.parts.filter((part) => part.type !== "tool" || !part.callMissing),
 });
 
 describe("calls that share an id", () => {
@@ -260,32 +287,23 @@ describe("calls that share an id", () => {
       outcome: { status: "done", output: `result of ${id}`, attachments: [] },
     })),
   });
-  const callIds = (messages: Transcript) =>
+  const callIds = ({ messages }: History) =>
     messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool" ? [part.callId] : [])));
   const all = deepFreeze([calling("a", "c", "c"), calling("b", "", "c"), calling("d", "e", "")]);
   const names = ["c", "c_2", "call_1", "c_3", "e", "call_2"];
 
   it("get names of their own, in whatever way they come in, and keep them", () => {
-    const observed = createHistory();
-    observed.observe(all.slice(0, 1));
-    observed.observe(all.slice(0, 2));
-    const before = observed.source();
-    observed.observe(all);
-    expect(callIds(observed.source())).toEqual(names);
-    expect(observed.source()[1]).toBe(before[1]);
-    expect(observed.observe(all).extent).toBe("same");
-
-    const appended = createHistory();
-    for (const message of all) appended.append(message);
-    expect(callIds(appended.source())).toEqual(names);
+    const before = observed(all.slice(0, 2), observed(all.slice(0, 1)));
+    const after = observed(all, before);
+    expect(callIds(after)).toEqual(names);
+    expect(after.messages[1]).toBe(before.messages[1]);
+    expect(observeMessages(after, all).extent).toBe("same");
+    expect(callIds(appended(all))).toEqual(names);
   });
 
   it("have their names back when a message comes again or leaves", () => {
-    const history = createHistory();
-    for (const message of all) history.append(message);
-    history.append(calling("b", "x", "c"));
-    expect(callIds(history.source())).toEqual(["c", "c_2", "x", "c_3", "e", "call_2"]);
-    history.observe(all.slice(1));
-    expect(callIds(history.source())).toEqual(["call_1", "c", "e", "call_2"]);
+    const again = appended([calling("b", "x", "c")], appended(all));
+    expect(callIds(again)).toEqual(["c", "c_2", "x", "c_3", "e", "call_2"]);
+    expect(callIds(observed(all.slice(1), again))).toEqual(["call_1", "c", "e", "call_2"]);
   });
 });

@@ -1,142 +1,159 @@
 import { deepEqual } from "../text/json.ts";
-import { applyEdits, type Edit } from "../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../transcript/message.ts";
-import { createSourceMessages } from "./source-messages.ts";
+import { applyBatches, type Edit } from "../transcript/edit.ts";
+import { commonLength, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
+import { appendTo, observeIn } from "./source-messages.ts";
 
-/** The messages as their owner has them, and the batches of edits in force. */
+/** The messages as their owner has them, and the edits in force. A value: every change gives another one. */
 export interface History {
-  /** Takes the next message; one with a known id takes that message's place, and a result joins its call. */
-  append(message: Message): HistoryChange;
-  /** Takes the newest full list of messages that someone else owns. */
-  observe(transcript: Transcript): HistoryChange;
-  /** Puts a batch in force; false when messages that it needs are gone. */
-  add(batch: EditBatch): boolean;
-  /** Takes a batch out of force, and those that were built on it. */
-  remove(id: string): void;
-  /** Puts other batches in force in place of all; gives those that could not be, since messages are gone. */
-  replace(batches: readonly EditBatch[]): readonly EditBatch[];
-  batches(): readonly EditBatch[];
-  /** True for the id of a batch in force. */
-  hasBatch(id: string): boolean;
   /** The owner's messages, before any edit. */
-  source(): Transcript;
-  /** A message of the owner, also when it has left the list, or one that a batch in force inserted. */
-  find(id: MessageId): Message | undefined;
-  /** The messages with all batches applied; hidden content is in it, marked. The same list while nothing changes. */
-  transcript(): Transcript;
+  readonly messages: Transcript;
+  readonly batches: readonly EditBatch[];
+  /** The messages with all batches applied; hidden content is in it, marked. */
+  readonly transcript: Transcript;
 }
 
-/** What a change of the source messages did. */
+/** Edits that were decided together: they are applied, journalled and undone as one. */
+export interface EditBatch {
+  readonly id: string;
+  /** Which step made it, such as `prune` or `compact`. */
+  readonly step: string;
+  /** Why the step was taken. */
+  readonly reason: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly edits: readonly Edit[];
+}
+
+/** A history without messages and batches. */
+export const EMPTY_HISTORY: History = { messages: [], batches: [], transcript: [] };
+
+/** A history after its owner's messages changed, and what changed. */
 export interface HistoryChange {
+  readonly history: History;
   /** Messages that are new or different, oldest first. */
   readonly changed: Transcript;
   /** `end`: only messages that no batch has edited. `rebuilt`: the batches were applied again. */
   readonly extent: "same" | "end" | "rebuilt";
   /** Batches that needed messages which are gone. */
   readonly dropped: readonly EditBatch[];
+  /** Messages that have left the owner's list. */
+  readonly gone: Transcript;
 }
 
-/** A history without messages and batches. */
-export function createHistory(): History {
-  const source = createSourceMessages();
-  let batches: readonly EditBatch[] = [];
-  /** Every message that a batch names: one that comes back under such an id is edited again. */
-  let editedIds = new Set<MessageId>();
-  /** Messages that the batches in force inserted. */
-  let inserted = new Map<MessageId, Message>();
-  let batchIds = new Set<string>();
-  let transcript: Transcript = [];
-  /** The beginning of the transcript up to the last edit, and how many source messages it stands for. */
-  let head: Transcript = [];
-  let headSourceCount = 0;
+/** The history with the next message; one with a known id takes that message's place, and a result joins its call. */
+export function appendMessage(history: History, message: Message): HistoryChange {
+  return withMessages(history, appendTo(history.messages, message));
+}
 
-  function note({ id: batchId, edits }: EditBatch): void {
-    batchIds.add(batchId);
-    for (const edit of edits) {
-      for (const id of namedIds(edit)) editedIds.add(id);
-      if (edit.type === "insert-message" && !inserted.has(edit.message.id))
-        inserted.set(edit.message.id, edit.message);
-    }
-  }
+/** The history with the newest full list of messages that someone else owns. */
+export function observeMessages(history: History, transcript: Transcript): HistoryChange {
+  return withMessages(history, observeIn(history.messages, transcript));
+}
 
-  function settle(nextBatches: readonly EditBatch[], edited: Transcript): void {
-    batches = nextBatches;
-    const messages = source.messages();
-    let same = 0;
-    while (same < messages.length && messages.at(-1 - same) === edited.at(-1 - same)) same++;
-    head = edited.slice(0, edited.length - same);
-    headSourceCount = messages.length - same;
-  }
+function withMessages(before: History, messages: Transcript): HistoryChange {
+  if (messages === before.messages)
+    return { history: before, changed: [], extent: "same", dropped: [], gone: [] };
+  const { batches } = before;
+  const same = commonLength(before.messages, messages);
+  const [older, newer] = [before.messages.slice(same), messages.slice(same)];
+  const [known, ids] = [new Set(older), new Set(newer.map(({ id }) => id))];
+  const changed = newer.filter((message) => !known.has(message));
+  const gone = older.filter(({ id }) => !ids.has(id));
+  if (isEdited(before, older) || newer.some(({ id }) => isNamed(batches, id)))
+    return { ...withBatches({ ...before, messages }, batches), changed, extent: "rebuilt", gone };
+  const kept = before.transcript.slice(0, before.transcript.length - older.length);
+  const transcript = batches.length === 0 ? messages : kept.concat(newer);
+  return { history: { messages, batches, transcript }, changed, extent: "end", dropped: [], gone };
+}
 
-  /** Applies all batches again; gives those that could not be. */
-  function rebuild(wanted: readonly EditBatch[]): readonly EditBatch[] {
-    const kept = new Set<EditBatch>();
-    editedIds = new Set();
-    inserted = new Map();
-    batchIds = new Set();
-    const before = new Map(transcript.map((message) => [message.id, message]));
-    transcript = source.messages();
-    for (const batch of wanted) if (apply(batch)) kept.add(batch);
-    // What is the same stays the same object, so that nobody measures it again.
-    transcript = transcript.map((message) => {
-      const known = before.get(message.id);
-      return known !== undefined && deepEqual(known, message) ? known : message;
-    });
-    settle([...kept], transcript);
-    return wanted.filter((batch) => !kept.has(batch));
-  }
+/** True unless the newest messages stand at the end of the transcript as they are, and no edit speaks of them. */
+function isEdited({ batches, transcript }: History, newest: Transcript): boolean {
+  const start = transcript.length - newest.length;
+  return (
+    batches.length > 0 &&
+    newest.some((message, index) => transcript[start + index] !== message || isNamed(batches, message.id))
+  );
+}
 
-  /** False when messages that the batch needs are gone. */
-  function apply(batch: EditBatch): boolean {
-    const next = applyToEnd(batch) ?? applyBatch(transcript, batch);
-    if (next === undefined) return false;
-    note(batch);
-    transcript = next;
-    return true;
-  }
+/** True for a message that an edit names: one that comes back under such an id is edited again. */
+function isNamed(batches: readonly EditBatch[], id: MessageId): boolean {
+  return batches.some((batch) => namesOf(batch).has(id));
+}
 
-  /** The same as `applyBatch`, reading only what stands behind the first message that is edited; undefined when that is not enough. */
-  function applyToEnd({ edits, at }: EditBatch): Transcript | undefined {
-    const isNew = (edit: Edit): boolean =>
-      edit.type !== "insert-message" ||
-      (edit.after !== null && source.find(edit.message.id) === undefined && !inserted.has(edit.message.id));
-    const own = new Set(edits.flatMap((edit) => (edit.type === "insert-message" ? [edit.message.id] : [])));
-    const start = firstIndexOf(transcript, new Set(edits.flatMap(targetsOf).filter((id) => !own.has(id))));
-    if (start === undefined || !edits.every(isNew)) return undefined;
-    return transcript.slice(0, start).concat(applyEdits(transcript.slice(start), edits, { at }));
-  }
+const names = new WeakMap<EditBatch, ReadonlySet<MessageId>>();
 
-  function follow(firstChanged: number | undefined): HistoryChange {
-    if (firstChanged === undefined) return { changed: [], extent: "same", dropped: [] };
-    const messages = source.messages();
-    const changed = messages.slice(firstChanged);
-    if (firstChanged < headSourceCount || changed.some(({ id }) => editedIds.has(id)))
-      return { changed, extent: "rebuilt", dropped: rebuild(batches) };
-    transcript = head.length === 0 ? messages : head.concat(messages.slice(headSourceCount));
-    return { changed, extent: "end", dropped: [] };
-  }
+/** A batch never changes, and may be large, so each is read once. */
+function namesOf(batch: EditBatch): ReadonlySet<MessageId> {
+  const known = names.get(batch) ?? new Set(batch.edits.flatMap(namedIds));
+  names.set(batch, known);
+  return known;
+}
 
+/** A history after its batches changed, and those that needed messages which are gone. */
+export interface BatchesChange {
+  readonly history: History;
+  readonly dropped: readonly EditBatch[];
+}
+
+/** The history with one more batch in force; undefined when messages that it needs are gone. */
+export function withBatch(history: History, batch: EditBatch): History | undefined {
+  const { messages, batches, transcript } = history;
+  const start = startOfEdits(transcript, batch.edits);
+  const end = start === 0 ? transcript : transcript.slice(start);
+  if (!hasTargets(batch.edits, end)) return undefined;
+  const edited = applyBatches(end, [batch]);
   return {
-    append: (message) => follow(source.append(message)),
-    observe: (given) => follow(source.observe(given)),
-
-    add(batch) {
-      if (!apply(batch)) return false;
-      settle([...batches, batch], transcript);
-      return true;
-    },
-
-    remove(id) {
-      rebuild(batches.filter((batch) => batch.id !== id));
-    },
-
-    replace: rebuild,
-    find: (id) => source.find(id) ?? inserted.get(id),
-    transcript: () => transcript,
-    batches: () => batches,
-    hasBatch: (id) => batchIds.has(id),
-    source: source.messages,
+    messages,
+    batches: [...batches, batch],
+    transcript: start === 0 ? edited : transcript.slice(0, start).concat(edited),
   };
+}
+
+/** Before this place nothing has to be read to apply some edits: most are of the newest messages. 0 where that is not known. */
+function startOfEdits(transcript: Transcript, edits: readonly Edit[]): number {
+  const inserted = new Set(
+    edits.flatMap((edit) => (edit.type === "insert-message" ? [edit.message.id] : [])),
+  );
+  const isAnywhere =
+    edits.some((edit) => needsTargets(edit) && "after" in edit && edit.after === null) ||
+    (inserted.size > 0 && transcript.some(({ id }) => inserted.has(id)));
+  const targets = edits.flatMap(targetsOf).filter((id) => !inserted.has(id));
+  return isAnywhere ? 0 : (firstIndexOf(transcript, new Set(targets)) ?? 0);
+}
+
+/** The history without a batch, and without those that were built on it. */
+export function withoutBatch(history: History, id: string): BatchesChange {
+  return withBatches(
+    history,
+    history.batches.filter((batch) => batch.id !== id),
+  );
+}
+
+/** The history with other batches in force in place of all. What is the same as before stays the same object. */
+export function withBatches({ messages, transcript }: History, wanted: readonly EditBatch[]): BatchesChange {
+  const ids = new Set(messages.map(({ id }) => id));
+  const batches = wanted.filter(({ edits }) => findTargets(edits, ids));
+  const before = new Map(transcript.map((message) => [message.id, message]));
+  const edited = applyBatches(messages, batches).map((message) => {
+    const known = before.get(message.id);
+    return known !== undefined && deepEqual(known, message) ? known : message;
+  });
+  const isSame = edited.length === transcript.length && commonLength(edited, transcript) === edited.length;
+  const kept = new Set(batches);
+  return {
+    history: { messages, batches, transcript: isSame ? transcript : edited },
+    dropped: wanted.filter((batch) => !kept.has(batch)),
+  };
+}
+
+/** A message of the owner, or one that a batch in force inserted. */
+export function findMessage({ messages, batches }: History, id: MessageId): Message | undefined {
+  const own = messages.findLast((message) => message.id === id);
+  if (own !== undefined) return own;
+  for (const { edits } of batches)
+    for (const edit of edits)
+      if (edit.type === "insert-message" && edit.message.id === id) return edit.message;
+  return undefined;
 }
 
 function namedIds(edit: Edit): readonly MessageId[] {
@@ -154,35 +171,29 @@ export function firstIndexOf(transcript: Transcript, ids: ReadonlySet<MessageId>
   return undefined;
 }
 
-/** Edits that were decided together: they are applied, journalled and undone as one. */
-export interface EditBatch {
-  readonly id: string;
-  /** Which step made it, such as `prune` or `compact`. */
-  readonly step: string;
-  /** Why the step was taken. */
-  readonly reason: string;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly edits: readonly Edit[];
-}
-
-/** The transcript after a batch, or undefined when messages that the batch needs are gone. */
-function applyBatch(transcript: Transcript, { edits, at }: EditBatch): Transcript | undefined {
-  return hasTargets(edits, transcript) ? applyEdits(transcript, edits, { at }) : undefined;
-}
-
 /**
  * False when a batch that inserts or moves messages names some that the owner has removed: a summary of removed
  * messages must not stay. A batch that only hides can always be applied.
  */
 export function hasTargets(edits: readonly Edit[], transcript: Transcript): boolean {
-  if (!edits.some((edit) => edit.type === "insert-message" || edit.type === "move-message")) return true;
-  const ids = new Set(transcript.map((message) => message.id));
-  return edits.every((edit) => {
-    const isThere = targetsOf(edit).every((id) => ids.has(id));
-    if (edit.type === "insert-message") ids.add(edit.message.id);
+  return findTargets(edits, new Set(transcript.map(({ id }) => id)));
+}
+
+/** The same for edits of messages with these ids; those that the edits insert are added, where they can be applied. */
+export function findTargets(edits: readonly Edit[], ids: Set<MessageId>): boolean {
+  const inserted = new Set<MessageId>();
+  const isEach = edits.every((edit) => {
+    const isThere = targetsOf(edit).every((id) => ids.has(id) || inserted.has(id));
+    if (edit.type === "insert-message") inserted.add(edit.message.id);
     return isThere;
   });
+  const areFound = isEach || !edits.some(needsTargets);
+  if (areFound) for (const id of inserted) ids.add(id);
+  return areFound;
+}
+
+function needsTargets({ type }: Edit): boolean {
+  return type === "insert-message" || type === "move-message";
 }
 
 /** The messages that an edit needs to find. */

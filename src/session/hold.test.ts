@@ -9,8 +9,8 @@ import {
 import { runs } from "../../test/rig/runs.ts";
 import { answer, conversation, SUMMARY, user, words } from "../../test/rig/session.ts";
 import type { SessionHook } from "../compaction/ask.ts";
+import type { SessionEvent } from "./events.ts";
 import { holdAfter, isHeld } from "./hold.ts";
-import type { SessionEvent } from "./log.ts";
 import type { SessionOptions } from "./options.ts";
 import { createSession, type Session } from "./session.ts";
 

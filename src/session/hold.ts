@@ -1,7 +1,4 @@
-import { inputWindowTokens } from "../compaction/trigger/overflow.ts";
 import { COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
-import type { ContextMeter } from "./context-meter.ts";
-import type { BelievedWindow } from "./model-window.ts";
 
 /**
  * A compaction that is due and does not happen yet (PIVOT-10). After a failed summary the window stays in force while it
@@ -41,28 +38,3 @@ interface HoldMoment {
 
 /** A model that is down for hours is asked every 48 turns. */
 const MAX_DOUBLINGS = 4;
-
-/**
- * True while the model still takes the window: by estimate, with a part of what is reserved left for its answer. A window
- * that is not known fits until the provider says otherwise.
- */
-export function fitsModel(
-  { memory, meter, believed }: MeasuredWindow,
-  answerShare: number = ANSWER_SHARE,
-): boolean {
-  if (memory.isOverflowSeen) return false;
-  const windowTokens = inputWindowTokens(believed.estimateLimits());
-  if (windowTokens === 0) return true;
-  const { limitTokens = windowTokens } = believed.tokenLimit();
-  const reservedTokens = Math.max(0, windowTokens - limitTokens);
-  return meter.estimate().tokens <= windowTokens - reservedTokens * answerShare;
-}
-
-interface MeasuredWindow {
-  readonly memory: { readonly isOverflowSeen: boolean };
-  readonly meter: Pick<ContextMeter, "estimate">;
-  readonly believed: Pick<BelievedWindow, "estimateLimits" | "tokenLimit">;
-}
-
-/** How much of the reserve an answer needs at least. */
-const ANSWER_SHARE = 0.25;

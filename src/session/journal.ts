@@ -5,11 +5,13 @@ export interface Journal {
   /** Every readable entry by sequence and writer, together with all that could not be read. */
   read(): Promise<JournalContent>;
   /**
-   * `all`: every entry stays, so that one can read later what was done and why. `state`: only what is in force has to be
-   * kept, so that a session writes little, and now and then a snapshot in place of everything before it.
+   * A session writes what it does, and now and then a snapshot in place of everything before it. `all`: what is before a
+   * snapshot stays too, so that one can read later what was done and why. `state`: it may be removed.
    * @default all
    */
   readonly keeps?: "all" | "state";
+  /** How long a request waits for an entry that is not answered, once. @default 2000 */
+  readonly limitMs?: number;
 }
 
 /** An entry that was written. */

@@ -1,29 +1,32 @@
-import type { CompactionEvent } from "../compaction/compact.ts";
-import { callWithin } from "../compaction/ports/call-within.ts";
+import { callListener, callWithin } from "../compaction/ports/call-within.ts";
 import type { Clock } from "../compaction/ports/summarizer.ts";
+import { errorText } from "../compaction/summary/text.ts";
 import { asObject } from "../text/json.ts";
+import type { SessionEvent, WarningCode } from "./events.ts";
 import type { EditBatch } from "./history.ts";
 import type { Journal } from "./journal.ts";
-import type { SummaryUsage } from "./metered-summarizer.ts";
-import {
-  type BatchMoment,
-  batchRecord,
-  deltaRecord,
-  type SessionRecord,
-  type SnapshotRecord,
-} from "./record.ts";
-import type { StoredBatch } from "./state.ts";
+import { type BatchFigures, deltaRecord, type SessionRecord, type SnapshotRecord } from "./record.ts";
+import type { StoredBatch } from "./stored-state.ts";
 
-/** Writes a session's records and emits its events, in order. A failure here is a warning and never stops the session. */
+/**
+ * Writes a session's records and emits its events, in order. A failure here is a warning and never stops the session: what
+ * could not be written is in a snapshot that is written at the next boundary.
+ */
 export interface SessionLog {
   /** Queues a record for the journal. */
   write(record: SessionRecord): void;
   /** Queues the record of a batch that has just been put in force. */
-  writeBatch(batch: EditBatch, moment: BatchMoment): void;
-  /** Takes in what a journal already holds since its last snapshot. */
-  resume(entries: readonly unknown[]): void;
-  /** Resolves when every record so far was written or reported as lost. */
+  writeBatch(batch: EditBatch, figures: BatchFigures): void;
+  /** Queues a record of everything that is in force. */
+  writeSnapshot(): void;
+  /** Writes again what could not be written; nobody has to wait for it. */
+  writeAgain(): void;
+  /** Takes in what a journal already holds from its last snapshot on, and why it could not be read where that failed. */
+  resume(entries: readonly unknown[], problem?: string): void;
+  /** Resolves when every record so far was written, or is not waited for any more. */
   written(): Promise<void>;
+  /** The batches that are not known to be in the journal, oldest first. */
+  unsaved(): readonly string[];
   emit(event: SessionEvent): void;
   warn(code: WarningCode, message: string): void;
 }
@@ -31,62 +34,120 @@ export interface SessionLog {
 /** The log of a session. */
 export function createSessionLog(ports: SessionLogPorts): SessionLog {
   const { journal, clock, onEvent } = ports;
+  const limitMs = journal?.limitMs ?? WRITE_LIMIT_MS;
   let tail: Promise<void> = Promise.resolve();
+  /** Unset once a write was not answered in time, until one is: so a journal that hangs holds up one request in all. */
+  let isWaitedFor = true;
+  let isTold = false;
+  /** Writes are numbered. Those up to `sent` are in a snapshot that was sent, those up to `saved` in one that is safe. */
+  let newest = 0;
+  let sent = 0;
+  let saved = 0;
+  /** Writes that failed, or were not answered yet when the next one was due. */
+  const missing = new Set<number>();
+  const unsaved = new Map<string, number>();
   /** What was written since the last snapshot, and how long that was. */
-  let newer = { records: 0, chars: 0 };
+  let newer: { readonly records: number; readonly chars: number } = NOTHING_NEWER;
   let snapshotChars = 0;
 
   function emit(event: SessionEvent): void {
-    try {
-      onEvent?.(event);
-    } catch {
-      // A listener that throws must not stop the session.
-    }
+    callListener(() => onEvent?.(event));
   }
 
   function warn(code: WarningCode, message: string): void {
     emit({ type: "warning", code, message });
   }
 
-  async function append(to: Journal, record: SessionRecord): Promise<void> {
-    const start = async () => to.append(record);
-    // One that keeps the state has a limit of its own.
-    const limitMs = to.keeps === "state" ? STATE_LIMIT_MS : JOURNAL_LIMIT_MS;
-    const result = await callWithin({ start, limitMs, clock });
-    if (result.status === "done" && result.value?.status === "appended") return;
-    const code =
-      result.status === "done" && result.value?.status === "failed" ? result.value.code : result.status;
-    warn(
-      "not-journalled",
-      `A ${record.type} could not be written to the journal: ${String(code).slice(0, 80)}`,
-    );
+  /** Told once, and again only after everything was written. */
+  function tell(what: string): void {
+    if (isTold) return;
+    isTold = true;
+    warn(journal?.keeps === "state" ? "not-persisted" : "not-journalled", what);
   }
 
-  function count(record: unknown, chars = JSON.stringify(record).length): void {
+  function count(record: unknown): void {
+    const chars = JSON.stringify(record).length;
     const isSnapshot = asObject(record).type === "snapshot";
     if (isSnapshot) snapshotChars = chars;
     newer = isSnapshot ? NOTHING_NEWER : { records: newer.records + 1, chars: newer.chars + chars };
   }
 
-  function write(record: SessionRecord): void {
-    if (journal === undefined) return;
-    tail = tail.then(() => append(journal, record));
-    if (journal.keeps !== "state") return;
+  /** Sends a record; where one before it is missing, a snapshot in its place, so that no record is built on a gap. */
+  async function send(to: Journal, number: number, record: SessionRecord | "snapshot"): Promise<void> {
+    if (number <= sent) return;
+    const isSnapshot = record === "snapshot" || missing.size > 0;
+    const upTo = isSnapshot ? newest : number;
+    const given = isSnapshot ? ports.snapshot() : record;
+    if (isSnapshot) {
+      sent = upTo;
+      count(given);
+    }
+    const startedAt = clock.now();
+    let isAnswered = false;
+    const work = append(to, given).then((problem) => {
+      isAnswered = true;
+      if (clock.now() - startedAt <= limitMs) isWaitedFor = true;
+      if (problem !== undefined) {
+        if (number > saved) missing.add(number);
+        tell(`What was done could not be written and is written again: ${problem.slice(0, 200)}`);
+      } else if (number <= saved) {
+        // It came so late that it may stand behind the snapshot that was written in its place.
+        missing.add(++newest);
+      } else noteSaved(isSnapshot ? (other) => other <= upTo : (other) => other === number);
+      if (problem === undefined && isSnapshot) saved = Math.max(saved, upTo);
+    });
+    if (isWaitedFor) {
+      await callWithin({ start: () => work, limitMs, clock });
+      isWaitedFor = isAnswered;
+      if (!isAnswered) tell(`What was done is not written yet: no answer within ${limitMs} ms`);
+    }
+    if (!isAnswered) missing.add(number);
+  }
+
+  function noteSaved(isSaved: (number: number) => boolean): void {
+    for (const number of missing) if (isSaved(number)) missing.delete(number);
+    for (const [id, number] of unsaved) if (isSaved(number)) unsaved.delete(id);
+    if (missing.size === 0) isTold = false;
+  }
+
+  function queue(record: SessionRecord | "snapshot"): number {
+    const number = ++newest;
+    if (journal !== undefined) tail = tail.then(() => send(journal, number, record));
+    return number;
+  }
+
+  function write(record: SessionRecord): number {
+    const number = queue(record);
+    if (journal === undefined) return number;
     count(record);
-    const maxChars = Math.max(SNAPSHOT_CHARS, snapshotChars * SNAPSHOT_SHARE);
-    if (newer.records >= SNAPSHOT_RECORDS || newer.chars >= maxChars) write(ports.snapshot());
+    const { records, chars } = newer;
+    const isLarge = chars >= Math.max(SNAPSHOT_CHARS, snapshotChars * SNAPSHOT_SHARE);
+    if (isLarge || (records >= SNAPSHOT_RECORDS && chars >= snapshotChars)) writeSnapshot();
+    return number;
+  }
+
+  function writeSnapshot(): void {
+    newer = NOTHING_NEWER;
+    queue("snapshot");
   }
 
   return {
     write,
-    writeBatch(batch, moment) {
-      if (journal?.keeps === "state") write(deltaRecord(ports.store(batch), moment));
-      else if (journal !== undefined) write(batchRecord(batch, moment));
+    writeBatch(batch, figures) {
+      if (journal !== undefined) unsaved.set(batch.id, write(deltaRecord(ports.store(batch), figures)));
     },
-    resume(entries) {
-      if (journal?.keeps === "state") for (const entry of entries) count(entry);
+    writeSnapshot,
+    writeAgain() {
+      if (missing.size > 0) writeSnapshot();
+    },
+    resume(entries, problem) {
+      for (const entry of entries) count(entry);
+      if (problem === undefined || journal?.keeps !== "state") return;
+      isWaitedFor = false;
+      tell(`What was persisted could not be loaded: ${problem.slice(0, 200)}`);
     },
     written: () => tail,
+    unsaved: () => [...unsaved.keys()],
     emit,
     warn,
   };
@@ -95,100 +156,31 @@ export function createSessionLog(ports: SessionLogPorts): SessionLog {
 interface SessionLogPorts {
   readonly journal: Journal | undefined;
   readonly clock: Clock;
-  readonly onEvent: ((event: SessionEvent) => void) | undefined;
+  readonly onEvent: ((event: SessionEvent) => unknown) | undefined;
   /** A batch in force as it is stored. */
   readonly store: (batch: EditBatch) => StoredBatch;
   readonly snapshot: () => SnapshotRecord;
 }
 
+/** Why a record could not be written; undefined once it is safe. */
+async function append(journal: Journal, record: SessionRecord): Promise<string | undefined> {
+  try {
+    const answer = await journal.append(record);
+    if (answer?.status === "appended") return undefined;
+    return answer?.status === "failed" ? `${answer.code}: ${answer.reason}` : "the journal answers nonsense";
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
 /** How long a write to the journal is waited for. */
-const JOURNAL_LIMIT_MS = 10_000;
-const STATE_LIMIT_MS = 60_000;
+const WRITE_LIMIT_MS = 2_000;
 
 const NOTHING_NEWER = { records: 0, chars: 0 } as const;
-/** A snapshot is written behind so many records, or so many characters, and at least this much more than the last one had. */
+/**
+ * A snapshot is written behind so many records, or so many characters, and never before what is new is as long as the last
+ * snapshot: so all of them together are at most three times as long as the records.
+ */
 const SNAPSHOT_RECORDS = 200;
 const SNAPSHOT_CHARS = 50_000;
 const SNAPSHOT_SHARE = 3;
-
-/** Something the session did or noticed. Every start is followed by exactly one end, also after an abort. */
-export type SessionEvent =
-  | CompactionEvent
-  | ToolSummaryStart
-  | ToolSummaryEnd
-  | ContextChanged
-  | SummaryUsed
-  | SessionWarning;
-
-/** The summarizer was called: what that used, whether or not its answer was of use. */
-interface SummaryUsed extends SummaryUsage {
-  readonly type: "summary_usage";
-}
-
-/** Old tool results are about to be summed up. */
-interface ToolSummaryStart {
-  readonly type: "tool_summary_start";
-  /** Results that the model reads now. */
-  readonly visibleResults: number;
-}
-
-/** Tool results were summarized, or that failed. */
-export interface ToolSummaryEnd {
-  readonly type: "tool_summary_end";
-  /** Results that left the window. */
-  readonly archivedResults: number;
-  /** What failed. */
-  readonly error?: string;
-  /** Set when the summaries were made without the model because that failed. */
-  readonly degraded?: true;
-}
-
-/** The window changed: it was edited, an edit was undone, or its owner or the model changed. */
-interface ContextChanged {
-  readonly type: "context_changed";
-  /** The step, or `undo`, `restore`, `base` (the owner changed earlier messages), `model`, `thoughts-refused` (by the provider). */
-  readonly kind: string;
-  /** Why, in a word or a sentence. */
-  readonly reason: string;
-  /** Estimated tokens before. */
-  readonly before: number;
-  /** Estimated tokens now. */
-  readonly after: number;
-  /** Counts the changes of the context. */
-  readonly epoch: number;
-  /** Thoughts of the model that were sent before, and are not any more. */
-  readonly thoughtsLost?: number;
-}
-
-/** Something that the session can go on with, and somebody may want to know. */
-interface SessionWarning {
-  readonly type: "warning";
-  /** What it is about. */
-  readonly code: WarningCode;
-  /** The same in a sentence. */
-  readonly message: string;
-}
-
-/** What a warning is about. */
-export type WarningCode =
-  | "compaction-gained-little"
-  | "not-journalled"
-  | "journal-damaged"
-  | "no-usable-window"
-  | "window-raised"
-  | "formulas-disagree"
-  | "edits-dropped"
-  | "kept-let-go"
-  | "message-repeated"
-  | "no-messages"
-  | "usage-anomaly"
-  | "hook-failed"
-  | "stage-failed"
-  | "not-persisted"
-  | "provider-not-compacting"
-  | "request-not-edited"
-  | "thoughts-dropped"
-  | "other-conversation";
-
-/** After this many compactions in a row without gain the session gives up. */
-export const MAX_IDLE_COMPACTIONS = 2;

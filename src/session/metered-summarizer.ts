@@ -113,7 +113,7 @@ export function createSpending<Ports extends { readonly summarizer?: Summarizer 
 }
 
 /** Both together. */
-function addUsage(one: Usage | undefined, other: Usage): Usage {
+export function addUsage(one: Usage | undefined, other: Usage): Usage {
   if (one === undefined) return other;
   return {
     inputTokens: one.inputTokens + other.inputTokens,
@@ -144,59 +144,4 @@ function costOf(
   const micros =
     inputTokens * input + outputTokens * output + cacheReadTokens * cacheRead + cacheWriteTokens * cacheWrite;
   return micros / 1_000_000;
-}
-
-/** What one step of a session gained. */
-export interface LedgerEntry {
-  readonly step: string;
-  readonly reason: string;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly outcome: "applied" | "nothing" | "failed" | "aborted" | "undone";
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  /** Set when the step was done without the model because that failed. */
-  readonly degraded?: true;
-  readonly note?: string;
-  /** What the calls of the summarizer used since the entry before. */
-  readonly summaryUsage?: Usage;
-  /** Thoughts of the model that were sent before the step, and not after it. */
-  readonly thoughtsLost?: number;
-  /** How many steps this entry stands for; unset for one. */
-  readonly steps?: number;
-}
-
-/** Adds an entry; when there are twice as many as are kept, the older half becomes one. */
-export function enterStep(ledger: LedgerEntry[], entry: LedgerEntry): void {
-  ledger.push(entry);
-  if (ledger.length > 2 * LEDGER_ENTRIES)
-    ledger.splice(0, ledger.length, ...foldLedger(ledger, LEDGER_ENTRIES));
-}
-
-/** The newest steps that a ledger has at least, one by one. */
-const LEDGER_ENTRIES = 1_000;
-
-/** The newest entries, and one that sums up those before them, so that what was used stays counted. */
-export function foldLedger(ledger: readonly LedgerEntry[], keep: number): readonly LedgerEntry[] {
-  const older = ledger.slice(0, -keep);
-  const [first] = older;
-  const last = older.at(-1);
-  if (first === undefined || last === undefined || older.length < 2) return ledger;
-  const summaryUsage = older.reduce<Usage | undefined>(
-    (sum, { summaryUsage: used }) => (used === undefined ? sum : addUsage(sum, used)),
-    undefined,
-  );
-  const thoughtsLost = older.reduce((sum, { thoughtsLost: lost = 0 }) => sum + lost, 0);
-  const earlier: LedgerEntry = {
-    step: "earlier",
-    reason: "folded",
-    at: last.at,
-    outcome: "applied",
-    tokensBefore: first.tokensBefore,
-    tokensAfter: last.tokensAfter,
-    steps: older.reduce((count, { steps = 1 }) => count + steps, 0),
-    ...(summaryUsage && { summaryUsage }),
-    ...(thoughtsLost > 0 && { thoughtsLost }),
-  };
-  return [earlier, ...ledger.slice(-keep)];
 }

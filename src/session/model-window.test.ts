@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { EngineOptions } from "../../test/rig/engine-session.ts";
 import { answer, conversation, startSession, user, words } from "../../test/rig/session.ts";
 import { ConfigurationError } from "../text/check.ts";
 import type { Usage } from "../transcript/message.ts";
-import type { SessionOptions } from "./options.ts";
 
 const LARGE = { provider: "acme", id: "large" };
 const OTHER = { provider: "acme", id: "other" };
@@ -68,7 +68,10 @@ describe("what a refusal teaches", () => {
     await next.restore(conversation(20), state);
     expect(next.status().contextWindowTokens).toBe(16_000);
     const damaged = startSession({ model: LARGE, limits }).session;
-    await damaged.restore(conversation(20), { ...state, windows: [{ model: "acme/large" }, 7] });
+    await damaged.restore(conversation(20), {
+      ...state,
+      rest: { ...state.rest, fields: { ...state.rest.fields, windows: [{ model: "acme/large" }, 7] } },
+    });
     expect(damaged.status().contextWindowTokens).toBe(128_000);
   });
 
@@ -78,7 +81,9 @@ describe("what a refusal teaches", () => {
     session.onProviderError(named(16_000));
     session.append(answer("a", "ok", { model: LARGE }));
     expect(session.status().contextWindowTokens).toBe(16_000);
-    expect(session.toJSON().windows).toMatchObject([{ model: "acme/large", windowTokens: 16_000 }]);
+    session.useModel(OTHER);
+    session.useModel(LARGE, { contextTokens: 128_000, outputTokens: 8_000 });
+    expect(session.status().contextWindowTokens).toBe(16_000);
   });
 
   it("gives way to an answer to a larger request", () => {
@@ -86,8 +91,8 @@ describe("what a refusal teaches", () => {
     session.observe(conversation(20));
     session.onProviderError(NAMELESS);
     session.append(user("u", "again"));
-    session.append(answer("a", "ok", { usage: used(60_000) }));
-    expect(session.status().contextWindowTokens).toBe(60_000);
+    session.append(answer("a", "ok", { usage: used(30_000) }));
+    expect(session.status().contextWindowTokens).toBe(30_000);
   });
 });
 
@@ -109,7 +114,7 @@ describe("a limit of the input", () => {
 
 describe("overflow: { auto: false }", () => {
   it("leaves reported usage alone, and the estimate in force", () => {
-    const play = (options: SessionOptions) => {
+    const play = (options: EngineOptions) => {
       const { session } = startSession({
         limits: { contextTokens: 200_000, outputTokens: 64_000 },
         prune: "off",
@@ -160,10 +165,10 @@ describe("limits that cannot be used", () => {
   });
 
   it("mean what leaving them out means where they are undefined", () => {
-    const none = startSession({ limits: undefined } as unknown as SessionOptions).session.status();
+    const none = startSession({ limits: undefined } as unknown as EngineOptions).session.status();
     expect(none).toMatchObject({ limitTokens: 8_000, source: "max_tokens" });
     const limits = { contextTokens: 100_000, outputTokens: undefined, inputTokens: undefined };
-    const some = startSession({ limits } as unknown as SessionOptions).session.status();
+    const some = startSession({ limits } as unknown as EngineOptions).session.status();
     expect(some).toMatchObject({ contextWindowTokens: 100_000, limitTokens: 83_616 });
     const { session } = startSession();
     session.useModel(LARGE, limits as unknown as { contextTokens: number });

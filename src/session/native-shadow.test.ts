@@ -3,7 +3,7 @@ import { answer, startSession, step, user, words } from "../../test/rig/session.
 import { hideMessage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, textOf } from "../transcript/message.ts";
 import { FOLDED_AT_ONCE, foldHistory, UNDO_BATCHES } from "./fold.ts";
-import { createHistory } from "./history.ts";
+import { type EditBatch, EMPTY_HISTORY, findMessage, observeMessages, withBatches } from "./history.ts";
 
 const block: Message = {
   id: "n",
@@ -90,6 +90,16 @@ describe("a session whose provider compacts", () => {
     expect(texts(session.projection())).toContain("Find the leak in src/pool.ts.");
   });
 
+  it("knows nothing of what was before the first block, also when a later one was taken back", async () => {
+    const { session } = start();
+    session.observe([block]);
+    session.observe([block, user("u2", "And now?"), { ...block, id: "n2" }]);
+    session.observe([block, user("u2", "And now?")]);
+    session.setManagement({ reads: [] });
+    await session.prepare();
+    expect(texts(session.projection())).toContain("compacted by openai and cannot be read here");
+  });
+
   it("says so where nothing is known of what the next provider cannot read", async () => {
     const { session } = start();
     session.setManagement({ reads: [] });
@@ -114,22 +124,23 @@ describe("a session whose provider compacts", () => {
   });
 
   it("keeps its shadow when old batches become one", () => {
-    const history = createHistory();
     const many = Array.from({ length: UNDO_BATCHES + FOLDED_AT_ONCE + 1 }, (_, index) =>
       user(`u${index}`, "More."),
     );
-    history.observe([block, ...many]);
     const why = { stage: "test", reason: "test" };
     const shadow: Message = { ...answer("n~shadow", "So far."), metadata: { agentVisible: false } };
     const kept = { type: "insert-message", message: shadow, after: "n", ...why } as const;
-    history.add({ id: "k", step: "keep-shadow", reason: "new-block", at: 0, edits: [kept] });
-    for (const message of many) {
-      const edits = [hideMessage(message, why)];
-      history.add({ id: message.id, step: "prune", reason: "pays", at: 0, edits });
-    }
-    foldHistory(history);
-    expect(history.batches().length).toBeLessThan(many.length);
-    expect(history.find("n~shadow")).toMatchObject(shadow);
+    const batches: readonly EditBatch[] = [
+      { id: "k", step: "keep-shadow", reason: "new-block", at: 0, edits: [kept] },
+      ...many.map((message) => {
+        const edits = [hideMessage(message, why)];
+        return { id: message.id, step: "prune", reason: "pays", at: 0, edits };
+      }),
+    ];
+    const { history } = observeMessages(EMPTY_HISTORY, [block, ...many]);
+    const folded = foldHistory(withBatches(history, batches).history);
+    expect(folded.batches.length).toBeLessThan(many.length);
+    expect(findMessage(folded, "n~shadow")).toMatchObject(shadow);
   });
 
   it("learns nothing from the usage of the answer with the block", async () => {

@@ -12,8 +12,10 @@ import {
   type Transcript,
 } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
-import type { SessionCore } from "./core.ts";
-import { isSpent } from "./memory.ts";
+import { findMessage } from "./history.ts";
+import { factsOf } from "./model-window.ts";
+import { isSpent } from "./state.ts";
+import type { SessionView } from "./view.ts";
 import { findNativeBlock, type NativeBlock } from "./window.ts";
 
 /** How a session stands to the compaction of a provider in its window. */
@@ -25,35 +27,36 @@ export interface NativeView {
   readonly acts: "nothing" | "clears" | "compacts";
 }
 
-/** Reads it out of a session, changing nothing. */
-export function readNativeView(core: SessionCore): NativeView {
-  const { acts = "nothing", reads = "all" } = core.memory.management;
-  const { native } = core.window();
+/** Reads it out of a session. */
+export function readNativeView(view: SessionView): NativeView {
+  const { state, window } = view;
+  const { acts = "nothing", reads = "all" } = state.management;
+  const { native } = window;
   if (native === undefined) return { block: "none", shadow: "none", acts };
-  const isKept = core.history.find(shadowId(native)) !== undefined;
+  const isKept = findMessage(state.history, shadowId(native)) !== undefined;
   const isReadable =
-    native.made === "asked" ? takesBlocks(core) : reads === "all" || reads.includes(native.provider);
+    native.made === "asked" ? takesBlocks(view) : reads === "all" || reads.includes(native.provider);
   return {
     block: !isReadable ? "unreadable" : native.made === "asked" ? "asked" : "readable",
-    shadow: isKept ? "kept" : isSpent(core.memory, "keep-shadow") ? "none" : "due",
+    shadow: isKept ? "kept" : isSpent(state, "keep-shadow") ? "none" : "due",
     acts,
   };
 }
 
 /** True where the provider of the model compacts when it is asked, and the host can ask it and send its blocks. */
-export function takesBlocks({ memory, ports, believed }: SessionCore): boolean {
-  const { model } = memory;
+export function takesBlocks({ state, ports, options }: SessionView): boolean {
+  const { model } = state;
   if (model === undefined || ports.summarizer?.byProvider === undefined) return false;
-  return believed.facts().compaction === "on-demand" && !/bedrock/i.test(model.provider);
+  return factsOf(state, options).compaction === "on-demand" && !/bedrock/i.test(model.provider);
 }
 
 /**
  * The edit that keeps a shadow beside the newest block: a summary of what the block stands for, made without a model,
  * that the model is not shown. Empty where nothing is known of what was there.
  */
-export function keepShadowEdits(core: SessionCore): readonly Edit[] {
-  const { native } = core.window();
-  const shadow = native && makeShadow(core, native);
+export function keepShadowEdits(view: SessionView): readonly Edit[] {
+  const { native } = view.window;
+  const shadow = native && makeShadow(view, native);
   if (native === undefined || shadow === undefined) return [];
   return [{ type: "insert-message", message: shadow, after: native.messageId, ...WHY }];
 }
@@ -62,25 +65,23 @@ export function keepShadowEdits(core: SessionCore): readonly Edit[] {
  * The edits that put the shadow in place of the newest block: what the block stands for is hidden, and so is the block,
  * unless it is in words. Whoever reads this needs no provider for it.
  */
-export function useShadowEdits(core: SessionCore): readonly Edit[] {
-  const { native } = core.window();
-  return native === undefined ? [] : editsInPlaceOf(core, native, core.history.transcript());
+export function useShadowEdits(view: SessionView): readonly Edit[] {
+  const { native } = view.window;
+  return native === undefined ? [] : editsInPlaceOf(view, native, view.state.history.transcript);
 }
 
-/** Puts the shadow in place of a block that the provider was asked for and does not take back; false where the error is about something else. */
-export function refuseBlock(core: SessionCore, { message }: { readonly message: string }): boolean {
-  if (core.window().native?.made !== "asked" || !/\bcompaction\b/i.test(message)) return false;
-  core.memory.providerFailed = true;
-  return core.commit({ name: "use-shadow", reason: "refused" }, useShadowEdits(core)) !== undefined;
+/** True for an error about a block that the provider was asked for and does not take back. */
+export function isAboutBlock({ window }: SessionView, { message }: { readonly message: string }): boolean {
+  return window.native?.made === "asked" && /\bcompaction\b/i.test(message);
 }
 
 const WHY = { stage: "native-compaction", reason: "summarized" } as const;
 
-function editsInPlaceOf(core: SessionCore, native: NativeBlock, transcript: Transcript): readonly Edit[] {
+function editsInPlaceOf(view: SessionView, native: NativeBlock, transcript: Transcript): readonly Edit[] {
   const index = transcript.findIndex(({ id }) => id === native.messageId);
   const message = transcript[index];
   if (message === undefined) return [];
-  const kept = core.history.find(shadowId(native)) ?? makeShadow(core, native);
+  const kept = findMessage(view.state.history, shadowId(native)) ?? makeShadow(view, native);
   const before = transcript[index - 1]?.id ?? null;
   return [
     ...transcript
@@ -151,23 +152,26 @@ function shadowId({ messageId }: Pick<NativeBlock, "messageId">): MessageId {
 }
 
 /** A summary of everything before a block that is there already. */
-function makeShadow(core: SessionCore, { messageId }: NativeBlock): Message | undefined {
-  const { history, memory } = core;
-  const transcript = history.transcript();
-  const ahead = transcript.slice(
-    0,
-    transcript.findIndex(({ id }) => id === messageId),
-  );
+function makeShadow(view: SessionView, { messageId }: NativeBlock): Message | undefined {
+  const { history, beforeNative } = view.state;
+  const ahead = aheadOf(messageId, history.transcript) ?? [];
   const isThere = ahead.some((message) => message.role !== "system" && isVisibleToModel(message));
+  if (isThere) return makeShadowOf(view, messageId, ahead);
   // Whoever compacts on demand takes away what was before the block.
-  return makeShadowOf(core, messageId, isThere ? ahead : memory.beforeNative);
+  return makeShadowOf(view, messageId, aheadOf(messageId, beforeNative) ?? beforeNative);
+}
+
+/** What stands before a message; undefined where that is not there. */
+function aheadOf(messageId: MessageId, transcript: Transcript): Transcript | undefined {
+  const index = transcript.findIndex(({ id }) => id === messageId);
+  return index === -1 ? undefined : transcript.slice(0, index);
 }
 
 /** A summary of what a block stands for; an earlier block in it is read by its own shadow. */
-export function makeShadowOf(core: SessionCore, blockId: MessageId, before: Transcript): Message | undefined {
-  const { options, meter, believed } = core;
+export function makeShadowOf(view: SessionView, blockId: MessageId, before: Transcript): Message | undefined {
+  const { options, estimate, believed } = view;
   const older = findNativeBlock(before);
-  const readable = older ? applyEdits(before, editsInPlaceOf(core, older, before), { at: 0 }) : before;
+  const readable = older ? applyEdits(before, editsInPlaceOf(view, older, before), { at: 0 }) : before;
   // With an answer behind it the newest request is folded too: the block stands for it.
   const answer: Message = {
     id: blockId,
@@ -179,11 +183,11 @@ export function makeShadowOf(core: SessionCore, blockId: MessageId, before: Tran
     trigger: "manual",
     representation: options.representation,
     tailTokens: 0,
-    limits: believed.estimateLimits(),
+    limits: believed.estimateLimits,
     // No model is asked, so nothing has to be cut to fit a request.
     summarizer: { windowTokens: Number.MAX_SAFE_INTEGER },
     autoContinue: "never",
-    estimate: meter.options(),
+    estimate,
     redaction: options.redaction,
     ...omitUndefined({ pins: options.pins }),
   });

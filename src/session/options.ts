@@ -24,47 +24,49 @@ import {
   type GivenCompactionSettings,
   readCompactionSettings,
 } from "../compaction/trigger/should-compact.ts";
-import { CACHE_PROFILE_RULE, type CacheProfile } from "../models/cache-profile.ts";
+import type { CacheProfile } from "../models/cache-profile.ts";
+import { priceOf, writePrice } from "../models/model-price.ts";
 import { MODEL_ROWS_RULE, type ModelRow } from "../models/model-row.ts";
+import { PRUNE_SHAPE, type PruneOptions } from "../stages/prune.ts";
 import {
   callback,
   check,
   either,
+  gone,
+  goneRule,
   listOf,
   methods,
   numberFrom,
   objectOf,
   oneOf,
-  type Problem,
   recordOf,
   type Shape,
   text,
   throwProblems,
   wholeFrom,
 } from "../text/check.ts";
-import { asObject, isObject, omitUndefined } from "../text/json.ts";
+import { isObject, omitUndefined } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import {
   completeToolOutputLimits,
   DEFAULT_TOOL_OUTPUT_LIMITS,
+  OUTPUT_LIMIT_SHAPE,
   TOOL_OUTPUT_LIMIT_SHAPE,
   type ToolOutputLimits,
 } from "../tool-output/limits.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { MODEL_RULE, type ModelRef, type Transcript } from "../transcript/message.ts";
+import type { SessionEvent } from "./events.ts";
 import type { Journal } from "./journal.ts";
-import type { SessionEvent } from "./log.ts";
-import { SUMMARY_PRICES_SHAPE, type SummaryPrices } from "./metered-summarizer.ts";
-import { PRUNE_RULE, type ResolvedPrune, resolvePrune, type SessionPruneOptions } from "./prune.ts";
+import type { SummaryPrices } from "./metered-summarizer.ts";
+import { type ResolvedPrune, resolvePrune, type SessionPruneOptions } from "./prune.ts";
 import { RECALL_MAX_CHARS } from "./recall.ts";
 
 /** How a session behaves; everything has a default. */
-export interface SessionOptions {
+export interface SessionOptions extends DocumentedSessionOptions {
   /** `default`: what measurements chose. `documented`: exactly the published settings and formulas. @default default */
   readonly profile?: SessionProfile;
-  /** Names the session to hooks. @default unset */
-  readonly sessionId?: string;
   /**
    * The model that is asked next; taken from the first answer when unset. As long as no answer names one, thoughts behind
    * an edit are not sent.
@@ -72,36 +74,27 @@ export interface SessionOptions {
    */
   readonly model?: ModelRef;
   /**
-   * What the model accepts. Without a model, `compaction.maxTokens` (8,000 tokens) is the limit until a refusal names the
-   * window.
+   * What the model accepts. Without a model, 8,000 tokens are the limit until a refusal names the window.
    * @default what is known of the model
    */
   readonly limits?: Partial<ModelLimits>;
   /** Facts about models, which count before those that are built in: windows, prices, caches. @default those that are built in */
   readonly models?: readonly ModelRow[];
-  /** When the window is compacted, how much of it stays, and how old tool results are summed up. */
-  readonly compaction?: GivenCompactionSettings;
   /**
-   * Where the window is compacted, if not only when it is full: `{ fraction: 0.7 }` of the model's window, or
-   * `{ tokens: 60_000 }`, system prompt and tools included. Never later than at the limit that holds without it; a
-   * fraction counts once the window is known.
-   * @default at the limit
+   * When the window is compacted, if not only when it is full: at `{ fraction: 0.7 }` of the model's window, at
+   * `{ tokens: 60_000 }`, system prompt and tools included, or `"never"` by itself. Never later than when it is full; a
+   * fraction counts once the window is known. The documented profile has settings of its own.
+   * @default when it is full
    */
-  readonly compactAt?: CompactAt;
-  /** How reported usage is compared with the model's window. */
-  readonly overflow?: Partial<OverflowSettings>;
-  /** As which messages a summary stands in the window. @default pivot */
-  readonly representation?: Representation;
+  readonly compactAt?: CompactAt | "never";
   /**
-   * Tokens of the newest messages that stay word for word behind a pivot; 0 keeps none. When unset: what
-   * `compaction.keepRecentTokens` or `keepRecent` says, or else a quarter of the usable window.
-   * @default as compaction says, else a quarter of the usable window
+   * How much stays: tokens of the newest messages that a compaction leaves word for word; 0 keeps none. The documented
+   * profile has settings of its own.
+   * @default a quarter of the usable window
    */
-  readonly tailTokens?: number;
+  readonly keepTokens?: number;
   /** The model that writes summaries, its limits, and what it is told (`system`, `instructions`). @default the driver's choice */
   readonly summarizer?: SummarizerModel;
-  /** What the model that writes summaries costs, in USD for a million tokens; then `summary_usage` says what each call cost. @default unknown */
-  readonly summaryPrices?: SummaryPrices;
   /**
    * What stays visible to the model whatever is compacted, beside messages that the user marked with `#pin`. A `text` is
    * put into the window by the first compaction; until then say it in the system prompt or a message.
@@ -110,13 +103,16 @@ export interface SessionOptions {
   readonly pins?: readonly Pin[];
   /** Whether the model is told to go on after a compaction in the middle of its work. @default as-needed */
   readonly autoContinue?: "as-needed" | "never";
-  /** How old work leaves the window without a model; `off`: only after a refusal. @default by line; documented: cleared by size */
-  readonly prune?: SessionPruneOptions | "off";
-  /** What caching costs; by the model's name when unset. @default by the model's name */
-  readonly cache?: CacheProfile;
-  /** Requests that are expected to follow: what an edit saves on them is compared with what it costs. @default 12 */
-  readonly expectedTurns?: number;
-  /** Limits of a tool output as it comes in, over the defaults; 0 turns one off, `off` all of them. */
+  /**
+   * How old work leaves the window without a model; `off`: only after a refusal. The documented profile takes its
+   * thresholds here, too.
+   * @default by line; documented: cleared by size
+   */
+  readonly prune?: DocumentedPruneOptions | "off";
+  /**
+   * Limits of a tool output as it comes in, over the defaults; 0 turns one off, `off` all of them. The last two are for the
+   * documented profile.
+   */
   readonly toolOutput?: Partial<ToolOutputLimits> | "off";
   /** What single tools want otherwise, by name: `{ maxChars }` bounds their outputs, `{ keep: "always" }` keeps them before the model word for word. @default none */
   readonly perTool?: ToolPolicies;
@@ -133,24 +129,33 @@ export interface SessionOptions {
   /** Characters of the tool definitions. @default 0 */
   readonly toolsChars?: number;
   /**
-   * `on`: a summary that will soon be needed is written while requests go on, and nobody waits for it while the window
-   * fits.
+   * `on`: a summary that will soon be needed is written while requests go on, and is waited for when the compaction is due.
    * @default on; documented: off
    */
   readonly backgroundCompaction?: "on" | "off";
   /** How secrets are found in what is summarized and recalled; `off` leaves them in. @default on, with the built-in rules */
   readonly redaction?: SecretRedaction;
-  /** `on`: secrets are taken out of tool outputs that are bounded as they come in. @default off */
-  readonly redactOutputs?: "on" | "off";
-  /** How many characters a recall gives at most. @default 8,000 */
-  readonly recallMaxChars?: number;
-  /** The same for what is recalled alone; `off` gives a model back what it has seen before as it was. @default as redaction */
-  readonly recallRedaction?: SecretRedaction;
   /** The name of the tool that recalls, for notices about what was left out; a function is asked each time. @default none */
   readonly recallTool?: string | (() => string | undefined);
   /** Called for every event, in order. What it throws is ignored. @default none */
   readonly onEvent?: (event: SessionEvent) => void;
 }
+
+/** What the documents name, and only `profile: "documented"` takes. */
+interface DocumentedSessionOptions {
+  /** When the window is compacted, how much of it stays, and how old tool results are summed up. */
+  readonly compaction?: DocumentedCompactionSettings;
+  /** How reported usage is compared with the model's window. */
+  readonly overflow?: Partial<OverflowSettings>;
+  /** As which messages a summary stands in the window. @default pivot */
+  readonly representation?: Representation;
+}
+
+/** The settings of document 004. */
+type DocumentedCompactionSettings = Omit<GivenCompactionSettings, "thresholds">;
+
+/** The thresholds of document 003. */
+type DocumentedPruneOptions = Omit<PruneOptions, "estimate">;
 
 /** Which table of defaults and which formulas a session uses. */
 export type SessionProfile = "default" | "documented";
@@ -169,11 +174,18 @@ export interface SessionPorts {
   readonly hooks?: readonly SessionHook[];
 }
 
-/** The options with every default filled in. */
+/** What the engine reads: the options with every default filled in, and the constants that no option sets. */
 export interface ResolvedSessionOptions
-  extends Omit<SessionOptions, Defaulted>,
-    Required<Pick<SessionOptions, Defaulted>> {
-  readonly limits: Partial<ModelLimits>;
+  extends Omit<SessionOptions, "compaction" | "compactAt" | "keepTokens" | "prune" | Defaulted>,
+    Required<Pick<SessionOptions & EngineSettings, Defaulted>>,
+    Omit<EngineSettings, "compaction" | "prune" | Defaulted> {
+  readonly compactAt?: CompactAt;
+  /** How many characters a recall gives at most. */
+  readonly recallMaxChars: number;
+  /** What the model that writes summaries costs, where that is known. */
+  readonly summaryPrices?: SummaryPrices;
+  readonly sessionId?: string;
+  readonly redactOutputs?: "on" | "off";
   readonly settings: CompactionSettings;
   /** The tail of a pivot: in tokens, by the settings, or by the usable window when undefined. */
   readonly tail: number | "as-settings" | undefined;
@@ -185,49 +197,86 @@ export interface ResolvedSessionOptions
   readonly keptTools: readonly string[];
 }
 
+/** What hosts of ours and tests set below the door, beside the options. */
+export interface EngineSettings {
+  readonly compaction?: GivenCompactionSettings;
+  readonly overflow?: Partial<OverflowSettings>;
+  readonly representation?: Representation;
+  readonly prune?: SessionPruneOptions | "off";
+  readonly toolOutput?: Partial<ToolOutputLimits> | "off";
+  readonly cache?: CacheProfile;
+  readonly expectedTurns?: number;
+  readonly recallRedaction?: SecretRedaction;
+}
+
 /** The options completed with the defaults of their profile; throws one error that lists every problem, of the ports too. */
 export function readSessionOptions(options: SessionOptions, ports?: unknown): ResolvedSessionOptions {
   throwProblems([
     ...(ports === undefined ? [] : check(PORTS_SHAPE, ports, ["ports"])),
-    ...check(SESSION_SHAPE, options),
-    ...findConflicts(Object(options)),
+    ...check(sessionShape(options), options),
   ]);
-  const given = onlyGiven(options);
+  return resolve(onlyGiven(options), onlyGiven(BELOW.get(options) ?? {}));
+}
+
+/** The same options, with settings that no option sets. */
+export function withEngineSettings(options: SessionOptions, settings: EngineSettings): SessionOptions {
+  const both = { ...options };
+  BELOW.set(both, settings);
+  return both;
+}
+
+/** What was set below the door, by the object that holds the options. */
+const BELOW = new WeakMap<object, EngineSettings>();
+
+function resolve(given: SessionOptions, below: EngineSettings): ResolvedSessionOptions {
   const { profile = "default" } = given;
   const { compaction: settings, toolOutput: outputs, ...defaults } = PROFILES[profile];
-  const known = { ...defaults, ...given };
-  const { compaction, toolOutput = outputs, prune } = known;
-  const isKeepGiven = compaction?.keepRecentTokens !== undefined || compaction?.keepRecent !== undefined;
+  const { compactAt, keepTokens, ...options } = given;
+  const known = { ...defaults, ...options, ...below };
+  const { toolOutput = outputs, prune } = known;
+  const compaction = { ...given.compaction, ...below.compaction };
+  const isKeepGiven = compaction.keepRecentTokens !== undefined || compaction.keepRecent !== undefined;
   return {
     ...known,
-    ...omitUndefined({ toolOutput }),
-    limits: known.limits,
+    ...omitUndefined({ toolOutput, compactAt: compactAt === "never" ? undefined : compactAt }),
+    ...omitUndefined({ summaryPrices: summaryPrices(given) }),
+    recallMaxChars: RECALL_MAX_CHARS,
     // A number of messages alone means that they are counted, not their tokens.
     settings: readCompactionSettings(
-      compaction?.keepRecent === undefined ? compaction : { keepRecentTokens: 0, ...compaction },
+      {
+        ...(compaction.keepRecent !== undefined && { keepRecentTokens: 0 }),
+        ...(compactAt === "never" && { autoCompact: false }),
+        ...compaction,
+      },
       settings,
     ),
-    tail: given.tailTokens ?? (isKeepGiven ? "as-settings" : undefined),
+    tail: keepTokens ?? (isKeepGiven ? "as-settings" : undefined),
     outputLimits: toolOutput === "off" ? undefined : completeToolOutputLimits(toolOutput),
     pruning: prune === "off" ? undefined : resolvePrune(prune, profile),
-    keptTools: keptToolsOf(known),
+    keptTools: keptTools(given),
   };
 }
 
 /** The options that are set, and what is set in each: an option that is `undefined` is one that is not given. */
-function onlyGiven(options: SessionOptions): SessionOptions {
+function onlyGiven<Options extends object>(options: Options): Options {
   const set = Object.entries(omitUndefined(options)).map(([name, value]) => [
     name,
     isObject(value) ? omitUndefined(value) : value,
   ]);
-  return Object.fromEntries(set);
+  return Object.fromEntries(set) as Options;
 }
 
-/** The document protects from pruning alone; everybody else who names a tool means that its outputs stay. */
-function keptToolsOf({ profile, perTool = {}, prune }: SessionOptions): readonly string[] {
-  const kept = Object.keys(perTool).filter((tool) => perTool[tool]?.keep === "always");
-  const isAlike = profile !== "documented" && typeof prune === "object";
-  return [...kept, ...((isAlike ? prune.protectedTools : undefined) ?? [])];
+/** What the model that writes summaries costs, where that is known. */
+function summaryPrices({ model, summarizer, models }: SessionOptions): SummaryPrices | undefined {
+  const writer = summarizer?.model ?? model;
+  const price = writer && priceOf(writer, omitUndefined({ rows: models }));
+  if (price === undefined) return undefined;
+  const { input, output, cacheRead } = price;
+  return { input, output, cacheRead, cacheWrite: writePrice(price) };
+}
+
+function keptTools({ perTool = {} }: SessionOptions): readonly string[] {
+  return Object.keys(perTool).filter((tool) => perTool[tool]?.keep === "always");
 }
 
 type Defaulted =
@@ -237,10 +286,9 @@ type Defaulted =
   | "expectedTurns"
   | "estimator"
   | "backgroundCompaction"
-  | "redaction"
-  | "recallMaxChars";
+  | "redaction";
 
-interface ProfileDefaults extends Required<Pick<SessionOptions, Defaulted>> {
+interface ProfileDefaults extends Required<Pick<SessionOptions & EngineSettings, Defaulted>> {
   readonly compaction: CompactionSettings;
   /** Undefined: the documented limits within shares of the window. */
   readonly toolOutput: ToolOutputLimits | undefined;
@@ -251,7 +299,6 @@ const DEFAULTS = {
   representation: "pivot",
   expectedTurns: 12,
   redaction: {},
-  recallMaxChars: RECALL_MAX_CHARS,
 } as const;
 
 /** What a session does where its options say nothing. How it prunes is in `resolvePrune`. */
@@ -279,54 +326,15 @@ const PROFILES: Readonly<Record<SessionProfile, ProfileDefaults>> = {
   },
 };
 
-/** Options that are right on their own and have no effect together. */
-export function findConflicts(options: SessionOptions): readonly Problem[] {
-  const { profile, representation, tailTokens, prune, compactAt } = options;
-  const { keepRecent, keepRecentTokens, autoCompact } = asObject(options.compaction);
-  const found: Problem[] = [];
-  const refuse = (name: string, why: string): void => {
-    found.push({ path: [name], text: `${name} has no effect ${why}` });
-  };
-  if (tailTokens !== undefined && representation === "user-summary")
-    refuse("tailTokens", "on a user summary; give compaction.keepRecentTokens");
-  else if (tailTokens !== undefined && (keepRecent ?? keepRecentTokens) !== undefined)
-    refuse("compaction.keepRecent and keepRecentTokens", "beside tailTokens; give one of them");
-  if (compactAt !== undefined && autoCompact === false)
-    refuse("compactAt", "with compaction.autoCompact false; leave one of them out");
-  if (
-    profile === "documented" &&
-    prune !== "off" &&
-    resolvePrune(Object(prune ?? {}), profile).how === "clear"
-  )
-    for (const name of ["cache", "expectedTurns"] as const)
-      if (options[name] !== undefined)
-        refuse(name, 'in the documented profile, which prunes by size alone; set prune.how to "lines"');
-  return found;
-}
-
-/** Room for the notice that says how much was left out. */
-const MIN_RECALL_CHARS = 512;
-
-/** What the options of a session may be. */
-export const SESSION_SHAPE: Shape<SessionOptions> = {
+/** What both profiles take. */
+const SHARED_SHAPE = {
   profile: oneOf("default", "documented"),
-  sessionId: text,
   model: MODEL_RULE,
   limits: objectOf(LIMITS_SHAPE),
   models: MODEL_ROWS_RULE,
-  compaction: objectOf(COMPACTION_SHAPE),
-  compactAt: COMPACT_AT_RULE,
-  overflow: objectOf(OVERFLOW_SHAPE),
-  representation: oneOf("pivot", "user-summary"),
-  tailTokens: wholeFrom(0),
   summarizer: SUMMARIZER_RULE,
-  summaryPrices: objectOf(SUMMARY_PRICES_SHAPE),
   pins: PINS_RULE,
   autoContinue: oneOf("as-needed", "never"),
-  prune: either(oneOf("off"), PRUNE_RULE),
-  cache: CACHE_PROFILE_RULE,
-  expectedTurns: numberFrom(1),
-  toolOutput: either(oneOf("off"), objectOf(TOOL_OUTPUT_LIMIT_SHAPE)),
   perTool: recordOf(
     { expects: "name of a tool", pattern: /\S/ },
     objectOf({ maxChars: TOOL_OUTPUT_LIMIT_SHAPE.maxChars, keep: oneOf("always") }),
@@ -337,12 +345,88 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   toolsChars: numberFrom(0),
   backgroundCompaction: oneOf("on", "off"),
   redaction: REDACTION_RULE,
-  redactOutputs: oneOf("on", "off"),
-  recallMaxChars: numberFrom(MIN_RECALL_CHARS),
-  recallRedaction: REDACTION_RULE,
   recallTool: either(text, callback),
   onEvent: callback,
 };
+
+/** What were options once, and what to give instead. */
+const GONE = gone({
+  sessionId: "leave it out: hooks are given to one session",
+  tailTokens: "give keepTokens",
+  cache: "give a row of models with the cache and the prices",
+  expectedTurns: "leave it out: edits are weighed over the next 12 requests",
+  redactOutputs: "give redactTranscript() of carryover/stages in stages",
+  recallMaxChars: "leave it out: a recall gives at most 8,000 characters",
+  recallRedaction: "give redaction",
+  summaryPrices: "give a row of models with the prices",
+});
+
+const AS_DOCUMENTED = 'or profile "documented"';
+const WHEN = `give compactAt, ${AS_DOCUMENTED}`;
+const HOW_MUCH = `give keepTokens, ${AS_DOCUMENTED}`;
+const BY_LINE = `leave it out: old results leave by line; ${AS_DOCUMENTED}`;
+const KEPT = 'give perTool, such as { name: { keep: "always" } }';
+
+/** What the options of a session may be. */
+export const SESSION_SHAPE: Shape<SessionOptions> = {
+  ...GONE,
+  ...SHARED_SHAPE,
+  compactAt: either(oneOf("never"), COMPACT_AT_RULE),
+  keepTokens: wholeFrom(0),
+  prune: either(
+    oneOf("off"),
+    goneRule('give "off"', {
+      ...{ how: BY_LINE, highTokens: BY_LINE, lowTokens: BY_LINE, protectTurns: BY_LINE },
+      ...{ protectResults: KEPT, protectedTools: KEPT, protectTokens: BY_LINE, minimumTokens: BY_LINE },
+    }),
+  ),
+  toolOutput: either(oneOf("off"), objectOf(OUTPUT_LIMIT_SHAPE)),
+  representation: goneRule(`leave it out: a summary is a message of its own; ${AS_DOCUMENTED}`),
+  compaction: goneRule(`${WHEN}; how much stays is keepTokens`, {
+    ...{ maxMessages: WHEN, maxTokens: WHEN, reserveTokens: WHEN, thresholds: "give compactAt" },
+    ...{ keepRecent: HOW_MUCH, keepRecentTokens: HOW_MUCH },
+    toolCallCutoff: `call change({ type: "set-cutoff" }) of the session, ${AS_DOCUMENTED}`,
+    toolSummaryStrategy: `call change({ type: "set-strategy" }) of the session, ${AS_DOCUMENTED}`,
+    toolSummaryMode: `leave it out: nobody waits for tool summaries; ${AS_DOCUMENTED}`,
+    autoCompact: `give compactAt "never", ${AS_DOCUMENTED}`,
+  }),
+  overflow: goneRule(`leave it out, ${AS_DOCUMENTED}`, {
+    auto: `give compactAt "never", ${AS_DOCUMENTED}`,
+    outputCapTokens: `give limits.outputTokens, ${AS_DOCUMENTED}`,
+    reservedTokens: `give compactAt, ${AS_DOCUMENTED}`,
+    formula: `leave it out, ${AS_DOCUMENTED}`,
+  }),
+};
+
+const { thresholds: _, ...DOCUMENT_004 } = COMPACTION_SHAPE;
+const { estimate: __, ...DOCUMENT_003 } = PRUNE_SHAPE;
+
+/** What they may be in the documented profile: its words for when and how much are those of the documents. */
+const DOCUMENTED_SHAPE: Shape<SessionOptions> = {
+  ...GONE,
+  ...SHARED_SHAPE,
+  compactAt: goneRule("give compaction.reserveTokens, or compaction.autoCompact false"),
+  keepTokens: goneRule("give compaction.keepRecentTokens"),
+  prune: either(oneOf("off"), objectOf(DOCUMENT_003)),
+  toolOutput: either(oneOf("off"), objectOf(TOOL_OUTPUT_LIMIT_SHAPE)),
+  representation: oneOf("pivot", "user-summary"),
+  compaction: objectOf(DOCUMENT_004),
+  overflow: objectOf(OVERFLOW_SHAPE),
+};
+
+/** What the options may be in the profile that they name. */
+export function sessionShape(options: unknown): Shape<SessionOptions> {
+  return profileOf(options) === "documented" ? DOCUMENTED_SHAPE : SESSION_SHAPE;
+}
+
+function profileOf(options: unknown): unknown {
+  try {
+    return Object(options).profile;
+  } catch {
+    // A getter that throws is a problem of its own.
+    return undefined;
+  }
+}
 
 const PORTS_SHAPE: Shape<SessionPorts> = {
   ...COMPACT_PORTS_SHAPE,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { createSession, type EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { outcomeText } from "../transcript/content.ts";
 import type { Message } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
-import type { SessionOptions } from "./options.ts";
-import { createSession, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 const ASK: Message = { id: "u", role: "user", parts: [{ type: "text", text: "go" }] };
 const line = (index: number): string => `line ${index} of a log that goes on for a while\n`;
@@ -27,7 +27,7 @@ const calls = (...sizes: readonly number[]): Message => ({
   ),
 });
 
-async function bounded(message: Message, options: SessionOptions): Promise<Session> {
+async function bounded(message: Message, options: EngineOptions): Promise<Session> {
   const session = createSession({ clock: createFakeClock() }, options);
   session.observe([ASK, message]);
   await session.prepare();
@@ -77,7 +77,7 @@ describe("the limits of an output", () => {
   it("are kept as they were asked for", async () => {
     const session = await bounded(calls(80_000, 80_000), {
       limits: { contextTokens: 32_000, outputTokens: 4_000 },
-      compaction: { autoCompact: false },
+      compactAt: "never",
       toolOutput: { maxBytes: 70_000 },
     });
     expect(shownBytes(session).every((bytes) => bytes > 69_000)).toBe(true);

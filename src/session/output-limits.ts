@@ -14,13 +14,13 @@ import {
 import type { Handle } from "../transcript/edit.ts";
 import { isAnswer, reachesModel, type Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
-import type { ResolvedSessionOptions, ToolPolicies } from "./options.ts";
+import type { ResolvedSessionOptions } from "./options.ts";
 
 /** Outputs longer than the limits that the model has not answered yet: only these can be bounded at no cost. */
 export function findUnboundedOutputs(
   marked: Transcript,
-  { each }: OutputLimits,
-  limitsOf: KeptOutputs["limitsOf"],
+  options: OutputOptions,
+  roomTokens: number,
 ): UnboundedOutputs {
   const outputs: { readonly handle: Handle; readonly part: ToolPart }[] = [];
   const newest = Math.max(0, marked.findLastIndex(isAnswer));
@@ -30,9 +30,13 @@ export function findUnboundedOutputs(
         outputs.push({ handle: handleOf(message, partIndex), part });
     }
   }
-  const own = outputs.map(({ part }) => limitsOf(part.tool));
+  const own = outputs.map(({ part }) => limitsOfTool(part.tool, options, roomTokens));
   const common = outputs.filter((_, index) => own[index] === "as-others");
-  const commonLimits = each(common.map(({ part }) => outcomeText(part.outcome).length));
+  const commonLimits = limitsOfOutputs(
+    common.map(({ part }) => outcomeText(part.outcome).length),
+    options,
+    roomTokens,
+  );
   const found = new Map<Handle, ToolOutputLimits>();
   for (const [index, { handle, part }] of outputs.entries()) {
     const given = own[index];
@@ -64,31 +68,30 @@ function isUnbounded(part: ToolPart, limits: ToolOutputLimits): boolean {
   return isOver({ lines: length, chars: length, bytes: length * 3 }) && isOver(sizeOf(part));
 }
 
-/** How much of an output may enter the window: what was asked for, or the defaults within shares of the window. */
-export interface OutputLimits {
-  /** For one output; undefined when nothing is bounded. */
-  one(): ToolOutputLimits | undefined;
-  /** For each of the outputs that come in together, which must leave room for everything else. */
-  each(outputChars: readonly number[]): ToolOutputLimits | undefined;
+type OutputOptions = Pick<ResolvedSessionOptions, "toolOutput" | "outputLimits" | "perTool" | "keptTools">;
+
+/**
+ * How much of one output may enter the window, by what that has room for: what was asked for, or the defaults within a
+ * share of the window. Undefined when nothing is bounded; the room is Infinity when it is not known.
+ */
+export function limitsOfOutput(
+  { toolOutput, outputLimits }: Pick<OutputOptions, "toolOutput" | "outputLimits">,
+  roomTokens: number,
+): ToolOutputLimits | undefined {
+  if (outputLimits === undefined || toolOutput !== undefined) return outputLimits;
+  return within(outputLimits, roomTokens * CHARS_PER_TOKEN * ONE_SHARE);
 }
 
-/** The limits of a session's outputs, by what its window has room for now; Infinity when that is unknown. */
-export function createOutputLimits(
-  { toolOutput, outputLimits }: ResolvedSessionOptions,
-  roomTokens: () => number,
-): OutputLimits {
-  if (outputLimits === undefined || toolOutput !== undefined)
-    return { one: () => outputLimits, each: () => outputLimits };
-  const share = (part: number): number => roomTokens() * CHARS_PER_TOKEN * part;
-  const one = (): ToolOutputLimits => within(outputLimits, share(ONE_SHARE));
-  return {
-    one,
-    each(outputChars) {
-      const limits = one();
-      const sizes = outputChars.map((chars) => Math.min(chars, limits.maxBytes));
-      return within(limits, commonLimit(sizes, share(STEP_SHARE)));
-    },
-  };
+/** The same for each of several outputs that come in together, which must leave room for everything else. */
+function limitsOfOutputs(
+  outputChars: readonly number[],
+  options: OutputOptions,
+  roomTokens: number,
+): ToolOutputLimits | undefined {
+  const limits = limitsOfOutput(options, roomTokens);
+  if (limits === undefined || options.toolOutput !== undefined) return limits;
+  const sizes = outputChars.map((chars) => Math.min(chars, limits.maxBytes));
+  return within(limits, commonLimit(sizes, roomTokens * CHARS_PER_TOKEN * STEP_SHARE));
 }
 
 /** A step often has several outputs, and the model has to read more than the newest ones. */
@@ -102,86 +105,52 @@ function within(limits: ToolOutputLimits, mostBytes: number): ToolOutputLimits {
   return maxBytes < limits.maxBytes ? { ...limits, maxBytes } : limits;
 }
 
-/** The outputs that must stay, and what other limits single tools have. */
-export interface KeptOutputs {
-  /** The outputs of a window that stay whatever goes, oldest first: the newest of them that fit their share of the window. */
-  held(marked: Transcript): readonly Handle[];
-  /** Outputs that should have been kept and are not, each told once. */
-  newlyLetGo(marked: Transcript, isThere: (handle: Handle) => boolean): readonly Handle[];
-  /** The limits of a tool's output as it comes in; `as-others` where it has none of its own. */
-  limitsOf(tool: string): ToolOutputLimits | "as-others";
-}
-
-/** The kept outputs of a session, by the tokens its window has room for; Infinity when that is unknown. */
-export function createKeptOutputs(
-  { perTool = {}, keptTools }: KeptOptions,
-  roomTokens: () => number,
+/** The outputs of kept tools, oldest first: those that stay whatever goes, and those that do not fit their share of the window. */
+export function keptOutputs(
+  marked: Transcript,
+  { keptTools }: Pick<OutputOptions, "keptTools">,
+  roomTokens: number,
 ): KeptOutputs {
+  if (keptTools.length === 0) return NOTHING_KEPT;
   const isKept = createToolMatcher(keptTools);
-  const limitChars = new Map(
-    Object.entries(perTool).map(([tool, { maxChars }]) => [tool.toLowerCase(), maxChars] as const),
-  );
-  const everHeld = new Set<Handle>();
-  const told = new Set<Handle>();
-  let last: Reading | undefined;
-
-  function read(marked: Transcript): Reading {
-    const keptTokens = roomTokens() * KEPT_SHARE;
-    if (last?.marked === marked && last.keptTokens === keptTokens) return last;
-    const held: Handle[] = [];
-    const letGo: Handle[] = [];
-    let leftTokens = keptTokens;
-    const results = keptTools.length === 0 ? [] : toolResults(marked);
-    for (const { message, partIndex, part, cleared } of results.toReversed()) {
-      if (!isKept(part.tool) || cleared || hasOnlyStub(part)) continue;
-      const tokens = tokensOf(part);
-      (tokens <= leftTokens ? held : letGo).push(handleOf(message, partIndex));
-      if (tokens <= leftTokens) leftTokens -= tokens;
-    }
-    last = { marked, keptTokens, held: held.reverse(), letGo };
-    return last;
+  const held: Handle[] = [];
+  const letGo: Handle[] = [];
+  let leftTokens = roomTokens * KEPT_SHARE;
+  // The newest of them that fit.
+  for (const { message, partIndex, part, cleared } of toolResults(marked).toReversed()) {
+    if (!isKept(part.tool) || cleared || hasOnlyStub(part)) continue;
+    const tokens = tokensOf(part);
+    (tokens <= leftTokens ? held : letGo).push(handleOf(message, partIndex));
+    if (tokens <= leftTokens) leftTokens -= tokens;
   }
-
-  return {
-    held: (marked) => read(marked).held,
-
-    newlyLetGo(marked, isThere) {
-      if (keptTools.length === 0) return [];
-      const { held, letGo } = read(marked);
-      for (const handle of held) everHeld.add(handle);
-      const isHeld = new Set(held);
-      const gone = [...everHeld].filter((handle) => !isHeld.has(handle) && isThere(handle));
-      const untold = [...new Set([...letGo, ...gone])].filter((handle) => !told.has(handle));
-      for (const handle of untold) told.add(handle);
-      return untold;
-    },
-
-    limitsOf(tool) {
-      const own = limitChars.get(tool.toLowerCase());
-      if (own === undefined && !isKept(tool)) return "as-others";
-      const mostBytes = roomTokens() * CHARS_PER_TOKEN * (isKept(tool) ? KEPT_SHARE : MOST_SHARE);
-      return {
-        maxLines: 0,
-        maxChars: own ?? 0,
-        maxBytes: Number.isFinite(mostBytes) ? Math.max(1, Math.floor(mostBytes)) : 0,
-        largeOutputThreshold: 0,
-        truncateMode: "head_tail",
-      };
-    },
-  };
+  return { held: held.reverse(), letGo };
 }
 
-interface KeptOptions {
-  readonly perTool?: ToolPolicies;
-  /** Tools whose outputs are kept. */
-  readonly keptTools: readonly string[];
-}
-
-interface Reading {
-  readonly marked: Transcript;
-  readonly keptTokens: number;
+interface KeptOutputs {
   readonly held: readonly Handle[];
   readonly letGo: readonly Handle[];
+}
+
+const NOTHING_KEPT: KeptOutputs = { held: [], letGo: [] };
+
+/** The limits of a tool's output as it comes in; `as-others` where it has none of its own. */
+export function limitsOfTool(
+  tool: string,
+  { perTool = {}, keptTools }: Pick<OutputOptions, "perTool" | "keptTools">,
+  roomTokens: number,
+): ToolOutputLimits | "as-others" {
+  const name = tool.toLowerCase();
+  const own = Object.entries(perTool).findLast(([each]) => each.toLowerCase() === name)?.[1].maxChars;
+  const isKept = createToolMatcher(keptTools)(tool);
+  if (own === undefined && !isKept) return "as-others";
+  const mostBytes = roomTokens * CHARS_PER_TOKEN * (isKept ? KEPT_SHARE : MOST_SHARE);
+  return {
+    maxLines: 0,
+    maxChars: own ?? 0,
+    maxBytes: Number.isFinite(mostBytes) ? Math.max(1, Math.floor(mostBytes)) : 0,
+    largeOutputThreshold: 0,
+    truncateMode: "head_tail",
+  };
 }
 
 /** As for pins: leaves room for the summary, what is kept behind it, and new work. */
@@ -208,12 +177,11 @@ type OutputBounding = (tool: string, output: string) => Promise<BoundedToolOutpu
  * room for is not known here: the session still bounds by that.
  */
 export function createOutputBounding(
-  options: ResolvedSessionOptions,
+  options: OutputOptions,
   spills: BoundingStore | undefined,
 ): OutputBounding {
-  const kept = createKeptOutputs(options, () => Number.POSITIVE_INFINITY);
   return async (tool, output) => {
-    const own = kept.limitsOf(tool);
+    const own = limitsOfTool(tool, options, Number.POSITIVE_INFINITY);
     const limits = own === "as-others" ? options.outputLimits : own;
     if (limits === undefined) return undefined;
     const bounded = await boundToolOutput(

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { createSession } from "../../test/rig/engine-session.ts";
 import { createFakeClock, createFakeSummarizer, type FakeClock } from "../../test/rig/fakes.ts";
 import { answer, step, user } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
-import { createSession, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 const SECRET = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
 

@@ -1,4 +1,5 @@
 import { clipCodePoints, type SecretRedaction } from "../compaction/summary/text.ts";
+import type { ToolSummaryAnswer } from "../compaction/tool-summaries/edits.ts";
 import type { PendingToolSummary } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
 import {
   handleOfRef,
@@ -7,21 +8,16 @@ import {
 } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { isObject } from "../text/json.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";
-import type { Handle } from "../transcript/edit.ts";
 
 /**
- * Tool summaries that were asked for and are not in the window yet. What is asked for is journalled, and again with its
- * answer when that arrives, so that no restart asks for an answer that was there.
+ * The calls of the summarizer that tool results wait for. What is asked for is in the state and the journal, and again with
+ * its answer when that arrives, so that no restart asks for an answer that was there.
  */
-export interface PendingSummaries {
-  /** As `maybeSummarizeToolResults` takes them. */
+export interface AnswersOnTheWay {
+  /** What is pending, as `maybeSummarizeToolResults` takes it. */
   list(): readonly PendingToolSummary[];
   /** Takes those that are left after a step. */
   replace(pending: readonly PendingToolSummary[]): void;
-  /** Takes up answers that a state or the journal has kept, for results that can still be summed up. */
-  restore(kept: readonly PendingSummary[], isWanted: (handle: Handle) => boolean): void;
-  /** As plain data to store. */
-  toJSON(): readonly PendingSummary[];
   /** Resolves when every answer is there or has failed. */
   arrived(): Promise<void>;
 }
@@ -30,70 +26,86 @@ export interface PendingSummaries {
 export interface PendingSummary {
   readonly results: readonly ToolResultRef[];
   readonly answer?: string;
+  /** Why no answer came. */
+  readonly failed?: string;
 }
 
-/** Nothing pending yet. */
-export function createPendingSummaries({ journal, redaction }: PendingSummariesPorts): PendingSummaries {
-  let pending: readonly PendingToolSummary[] = [];
-  const answers = new WeakMap<object, string>();
+/** No call yet. */
+export function createAnswers({ options, pending, change, write }: AnswersPorts): AnswersOnTheWay {
+  const calls = new Map<string, PendingToolSummary>();
 
-  const kept = ({ batch: { results } }: PendingToolSummary): PendingSummary => {
-    const answer = answers.get(results);
-    return { results, ...(answer !== undefined && { answer }) };
-  };
-
-  function keepAnswer(item: PendingToolSummary, text: string): void {
-    const clean = redaction === "off" ? text : redactSecrets(text, redaction);
-    answers.set(item.batch.results, clipCodePoints(clean, maxAnswerCodePoints("background")));
-    if (pending.some(({ batch }) => batch.results === item.batch.results)) journal(kept(item));
+  function keep(key: string, came: Omit<PendingSummary, "results">): void {
+    const kept = pending().map((each) => (pendingKey(each) === key ? { ...each, ...came } : each));
+    change(kept);
+    for (const each of kept) if (pendingKey(each) === key) write(each);
   }
 
+  function clean(text: string): string {
+    const { redaction } = options;
+    const shown = redaction === "off" ? text : redactSecrets(text, redaction);
+    return clipCodePoints(shown, maxAnswerCodePoints("background"));
+  }
+
+  const list = (): readonly PendingToolSummary[] =>
+    pending().map(({ results, answer: text, failed }) => {
+      const call = calls.get(pendingKey({ results }));
+      if (call !== undefined) return call;
+      const answer: ToolSummaryAnswer | undefined =
+        text !== undefined
+          ? { status: "answered", text }
+          : failed !== undefined
+            ? { status: "failed", reason: "failed" }
+            : undefined;
+      return { batch: { results }, ...(answer && { answer: Promise.resolve(answer) }) };
+    });
+
   return {
-    list: () => pending,
+    list,
 
     replace(next) {
-      const known = new Set(pending.map(({ answer }) => answer));
-      pending = next;
+      const before = new Map(pending().map((each) => [pendingKey(each), each]));
+      const known = new Set([...calls.values()].map(({ answer }) => answer));
+      calls.clear();
+      for (const item of next) calls.set(pendingKey(item.batch), item);
+      change(next.map(({ batch: { results } }) => before.get(pendingKey({ results })) ?? { results }));
       for (const item of next) {
         if (item.answer === undefined || known.has(item.answer)) continue;
-        journal(kept(item));
+        const key = pendingKey(item.batch);
+        if (before.get(key)?.answer === undefined) write({ results: item.batch.results });
         item.answer.then((answer) => {
-          if (answer.status === "answered") keepAnswer(item, answer.text);
+          if (calls.get(key) !== item) return;
+          if (answer.status === "answered") keep(key, { answer: clean(answer.text) });
+          else if (answer.status === "failed" && answer.reason !== "aborted")
+            keep(key, { failed: answer.reason });
         });
       }
     },
 
-    restore(given, isWanted) {
-      pending = given.flatMap(({ results, answer: text }): PendingToolSummary[] => {
-        if (text === undefined || !results.every((ref) => isWanted(handleOfRef(ref)))) return [];
-        answers.set(results, text);
-        return [{ batch: { results }, answer: Promise.resolve({ status: "answered", text }) }];
-      });
-    },
-
-    toJSON: () => pending.map(kept),
-
     async arrived() {
-      await Promise.all(pending.map(({ answer }) => answer));
+      await Promise.all(list().map(({ answer }) => answer));
     },
   };
 }
 
-interface PendingSummariesPorts {
-  readonly journal: (pending: PendingSummary) => void;
-  readonly redaction: SecretRedaction;
+interface AnswersPorts {
+  readonly options: { readonly redaction: SecretRedaction };
+  /** What is pending now. */
+  readonly pending: () => readonly PendingSummary[];
+  readonly change: (pending: readonly PendingSummary[]) => void;
+  readonly write: (pending: PendingSummary) => void;
 }
 
 /** One line for each group of results: what is known of the newest. */
-export function pendingKey({ results }: PendingSummary): string {
+export function pendingKey({ results }: Pick<PendingSummary, "results">): string {
   return results.map(handleOfRef).join(" ");
 }
 
 /** True for a value from outside that is a pending summary. */
 export function isPendingSummary(value: unknown): value is PendingSummary {
   if (!isObject(value) || !Array.isArray(value.results)) return false;
-  const { results, answer } = value;
-  return results.every(isRef) && (answer === undefined || typeof answer === "string");
+  const { results, answer, failed } = value;
+  const isText = [answer, failed].every((text) => text === undefined || typeof text === "string");
+  return results.every(isRef) && isText;
 }
 
 function isRef(value: unknown): boolean {

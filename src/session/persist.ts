@@ -1,5 +1,6 @@
 import { callWithin } from "../compaction/ports/call-within.ts";
 import type { Clock } from "../compaction/ports/summarizer.ts";
+import { errorText } from "../compaction/summary/text.ts";
 import { callback, objectOf, type Problem, type Rule, required, rule, type Shape } from "../text/check.ts";
 import { asObject, isObject, jsonOrText } from "../text/json.ts";
 import type { Journal, JournalContent, JournalProblem } from "./journal.ts";
@@ -8,9 +9,9 @@ import type { Journal, JournalContent, JournalProblem } from "./journal.ts";
 export interface Persistence {
   /** Gives everything that was appended for this conversation, in any order; what a snapshot has replaced may be missing. */
   readonly load: () => unknown;
-  /** Keeps one more value, which is plain JSON. It counts as kept when this resolves, and is given again when not. */
+  /** Keeps one more value, which is plain JSON. It counts as kept when this resolves; where it does not, a snapshot that holds it is given with the next one. */
   readonly append: (delta: PersistedDelta) => void | Promise<void>;
-  /** How long either may take in milliseconds; a request waits no longer. @default 5000 */
+  /** How long a request waits for either in milliseconds, once: what has not answered is not waited for until it has. @default 2000 */
   readonly timeoutMs?: number;
 }
 
@@ -43,112 +44,66 @@ export interface PersistedDelta {
   readonly record: unknown;
 }
 
-/** A journal in a list that somebody else keeps. */
-export interface PersistJournal extends Journal {
-  /** Tries once more to have kept what could not be; nobody has to wait for it. */
-  retry(): void;
-}
-
 /**
- * A journal that hands its entries to code from outside, which may hang or fail: what was not kept is given again with the
- * next entry, in order, and nobody waits longer than the limit, or at all while nothing can be kept.
+ * A journal that hands its entries to code from outside, which may hang or fail: the session says how long it waits for that,
+ * and writes a snapshot in place of what was not kept. Values are numbered as they are given away, so one that comes late,
+ * or twice, or behind a snapshot in its place changes nothing.
  */
 export function createPersistJournal(
   { load, append: keep, timeoutMs: limitMs = DEFAULT_TIMEOUT_MS }: Persistence,
-  { clock, onFailure }: PersistPorts,
-): PersistJournal {
-  let queue: readonly Waiting[] = [];
-  let sending: Promise<void> | undefined;
-  let isDown = false;
+  { clock }: { readonly clock: Clock },
+): Journal {
   /** Unset until what was kept before is known. */
   let last: { readonly number: number; readonly writer: number } | undefined;
+  /** False while what was kept before is neither taken in nor replaced. */
+  let isContinued = false;
+  let calls = 0;
+  let newestCall = 0;
 
-  function fail(what: string, result: { readonly status: string; readonly error?: unknown }): void {
-    const why = result.status === "failed" ? String(result.error) : `no answer within ${limitMs} ms`;
-    if (!isDown) onFailure(`${what}: ${why.slice(0, 200)}`);
-    isDown = true;
+  async function open(): Promise<JournalContent> {
+    const { newest, ...content } = readDeltas(await load());
+    last ??= { number: newest.number, writer: newest.writer + 1 };
+    return content;
   }
 
-  async function open(): Promise<JournalContent | undefined> {
-    const result = await callWithin({ start: async () => load(), limitMs, clock });
-    if (result.status === "done") {
-      const { newest, ...content } = readDeltas(result.value);
-      last = { number: newest.number, writer: newest.writer + 1 };
-      return content;
-    }
-    fail("What was persisted could not be loaded", result);
-    return undefined;
-  }
-
-  async function sendAll(): Promise<void> {
-    if (last === undefined) {
-      if ((await open()) === undefined) return;
-      // The session began anew meanwhile, so nothing of before counts.
-      if (queue[0] !== undefined && typeOf(queue[0].record) !== "snapshot")
-        queue = [{ record: NOTHING_YET }, ...queue];
-    }
-    for (let [head] = queue; head !== undefined; [head] = queue) {
-      const delta = numbered(head);
-      const result = await callWithin({ start: async () => keep(delta), limitMs, clock });
-      if (result.status !== "done") return fail("What was done could not be persisted", result);
-      isDown = false;
-      if (queue[0] === head) queue = queue.slice(1);
-    }
-  }
-
-  function numbered(waiting: Waiting): PersistedDelta {
+  async function give(record: unknown): Promise<number> {
     const { number, writer } = last ?? NOTHING_KEPT;
-    if (waiting.number === undefined) {
-      waiting.number = number + 1;
-      last = { number: number + 1, writer };
-    }
-    const { record } = waiting;
-    return { type: typeOf(record), number: waiting.number, writer, record };
-  }
-
-  function send(): Promise<void> {
-    sending ??= sendAll().finally(() => {
-      sending = undefined;
-    });
-    return sending;
+    last = { number: number + 1, writer };
+    await keep({ type: typeOf(record), number: number + 1, writer, record });
+    return number + 1;
   }
 
   return {
     keeps: "state",
+    limitMs,
 
     async append(record) {
-      const waiting = { record };
-      queue = typeOf(record) === "snapshot" ? [waiting] : [...queue, waiting];
-      const wasDown = isDown;
-      const sent = send();
-      if (!wasDown) await callWithin({ start: () => sent, limitMs, clock });
-      return { status: "appended", sequence: (last ?? NOTHING_KEPT).number };
+      const call = ++calls;
+      if (last === undefined) await open();
+      // While it was loaded a later one was given away, which stands for this one too.
+      if (newestCall > call) return { status: "failed", code: "OVERTAKEN", reason: "a later one was first" };
+      newestCall = call;
+      const isAnew = !isContinued && typeOf(record) === "change";
+      isContinued = true;
+      // The session began without what was kept, so nothing of that counts.
+      if (isAnew) await give(NOTHING_YET);
+      return { status: "appended", sequence: await give(record) };
     },
 
     async read() {
-      const problem = { type: "failed", place: "persist.load", code: "NOT_LOADED" } as const;
-      return (await open()) ?? { entries: [], problems: [{ ...problem, reason: "could not be loaded" }] };
-    },
-
-    retry() {
-      if (queue.length > 0) void send();
+      const result = await callWithin({ start: open, limitMs, clock });
+      if (result.status === "done") {
+        isContinued = true;
+        return result.value;
+      }
+      const why = result.status === "failed" ? errorText(result.error) : `no answer within ${limitMs} ms`;
+      const problem = { type: "failed", place: "persist.load", code: "NOT_LOADED", reason: why } as const;
+      return { entries: [], problems: [problem] };
     },
   };
 }
 
-interface PersistPorts {
-  readonly clock: Clock;
-  /** Told once when something could not be kept, and again only after something was. */
-  readonly onFailure: (message: string) => void;
-}
-
-interface Waiting {
-  readonly record: unknown;
-  /** Set when it was first given away. */
-  number?: number;
-}
-
-const DEFAULT_TIMEOUT_MS = 5_000;
+const DEFAULT_TIMEOUT_MS = 2_000;
 const NOTHING_KEPT = { number: 0, writer: 0 } as const;
 const NOTHING_YET = { v: 2, type: "snapshot", at: 0, state: { v: 2, batches: [] }, ledger: [] } as const;
 
@@ -165,6 +120,8 @@ function readDeltas(
 ): JournalContent & { readonly newest: { readonly number: number; readonly writer: number } } {
   const given = Array.isArray(value) ? value.map(jsonOrText) : [];
   const problems: JournalProblem[] = [];
+  if (!Array.isArray(value) && value !== undefined && value !== null)
+    problems.push(problemAt(0, "bad-line", "is no list of the values that were appended"));
   const deltas = new Map<string, PersistedDelta>();
   const firstOf = new Map<number, number>();
   for (const [index, item] of given.entries()) {

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
+import { createSession, type EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { answer, conversation, SUMMARY, step, user, words } from "../../test/rig/session.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../compaction/trigger/should-compact.ts";
-import { ConfigurationError } from "../text/check.ts";
 import { estimateContextTokens } from "../transcript/estimate-context.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
-import { readSessionOptions, type SessionOptions } from "./options.ts";
-import { createSession, type Session } from "./session.ts";
+import { readSessionOptions } from "./options.ts";
+import type { Session } from "./session.ts";
 
 const LIMITS = { contextTokens: 200_000, outputTokens: 8_000 };
 const PROFILES = ["default", "documented"] as const;
 
-function open(options: SessionOptions = {}, summarizer = createFakeSummarizer(SUMMARY)): Session {
+function open(options: EngineOptions = {}, summarizer = createFakeSummarizer(SUMMARY)): Session {
   return createSession({ clock: createFakeClock(), summarizer }, { limits: LIMITS, ...options });
 }
 
@@ -58,7 +58,7 @@ describe("the defaults of a profile", () => {
 });
 
 /** What a compaction by hand leaves of a conversation of 90,000 tokens, in messages of 1,500. */
-async function windowAfter(options: SessionOptions): Promise<{ messages: number; tokens: number }> {
+async function windowAfter(options: EngineOptions): Promise<{ messages: number; tokens: number }> {
   // The documented estimate, so that all windows are counted alike.
   const session = open({ estimator: "documented", ...options });
   session.observe(conversation(60, 850));
@@ -95,47 +95,16 @@ describe.each(PROFILES)("what stays after a compaction in the profile %s", (prof
       expect((nine ?? 0) - (four ?? 0)).toBe(5);
     });
   });
+});
 
+describe("keepTokens", () => {
   it("PIVOT-7: is a tail of so many tokens, or none", async () => {
     const [none, some, usual] = await Promise.all(
-      [{ tailTokens: 0 }, { tailTokens: 5_000 }, {}].map((tail) => windowAfter({ profile, ...tail })),
+      [{ keepTokens: 0 }, { keepTokens: 5_000 }, {}].map((tail) => windowAfter(tail)),
     );
     expect(none?.messages).toBeLessThanOrEqual(3);
     expect(some?.tokens).toBeLessThan(7_000);
     expect(usual?.tokens).toBeGreaterThan(13_000);
-  });
-});
-
-describe("options that have no effect together", () => {
-  it.each<{ name: string; options: SessionOptions; says: string }>([
-    {
-      name: "a tail on a user summary",
-      options: { representation: "user-summary", tailTokens: 5 },
-      says: "give compaction.keepRecentTokens",
-    },
-    {
-      name: "a tail in two settings",
-      options: { tailTokens: 5, compaction: { keepRecentTokens: 5 } },
-      says: "give one of them",
-    },
-    {
-      name: "turns that nobody counts",
-      options: { profile: "documented", expectedTurns: 3 },
-      says: "expectedTurns",
-    },
-    {
-      name: "marks of another way to prune",
-      options: { prune: { how: "clear", highTokens: 3 } },
-      says: "prune.highTokens",
-    },
-  ])("refuses $name", ({ options, says }) => {
-    expect(() => open(options)).toThrow(ConfigurationError);
-    expect(() => open(options)).toThrow(says);
-  });
-
-  it("accepts them where they have one", () => {
-    expect(() => open({ profile: "documented", expectedTurns: 3, prune: { how: "lines" } })).not.toThrow();
-    expect(() => open({ compaction: DEFAULT_COMPACTION_SETTINGS })).not.toThrow();
   });
 });
 
@@ -182,6 +151,38 @@ describe("tool summaries", () => {
     expect(sent.length).toBeLessThan(12_600);
   });
 });
+
+it.each(PROFILES)("003: a summary is written by the agent compaction (%s)", async (profile) => {
+  const options = { profile, limits: { contextTokens: 40_000, outputTokens: 2_000 } } as const;
+  const session = open(options);
+  const transcript = [...conversation(40), user("last", "what about the tests?")];
+  session.observe(transcript);
+  await session.prepare();
+  const agents = (of: Session) => of.projection().flatMap(({ agent = [] }) => agent);
+  expect(agents(session)).toEqual(["compaction"]);
+  const again = open(options);
+  await again.restore(transcript, JSON.parse(JSON.stringify(session.toJSON())));
+  expect(agents(again)).toEqual(["compaction"]);
+});
+
+it.each(PROFILES)(
+  "004: an archived result has the kind for that, until it is taken back (%s)",
+  async (profile) => {
+    const compaction = { toolCallCutoff: 3, toolSummaryStrategy: "heuristic" } as const;
+    const session = open({ profile, compaction });
+    const steps = Array.from({ length: 5 }, (_, at) => step(`s${at}`, words(200)));
+    session.observe([user("u1", "go"), ...steps]);
+    await session.prepare();
+    const archived = (of: Session) =>
+      of.transcript().flatMap(({ id, metadata }) => (metadata?.kind === "tool_result_archived" ? [id] : []));
+    expect(archived(session)).toEqual(["s0", "s1"]);
+    const again = open({ profile, compaction });
+    await again.restore([user("u1", "go"), ...steps], JSON.parse(JSON.stringify(session.toJSON())));
+    expect(archived(again)).toEqual(["s0", "s1"]);
+    await session.undo();
+    expect(archived(session)).toEqual([]);
+  },
+);
 
 describe("pruning in the documented profile", () => {
   const results = (chars: number): Transcript => [

@@ -2,8 +2,8 @@ import { CALL_IDLE_MS, CALL_LIMIT_MS, createProgress } from "../compaction/ask.t
 import { type Compacted, type CompactionEnd, hasGained } from "../compaction/compact.ts";
 import { paysByProvider } from "../compaction/plan/pays-by-provider.ts";
 import {
-  type CompactionInput,
   type CompactionPlan,
+  type CompactionTrigger,
   contextTokens,
   planCompaction,
 } from "../compaction/plan/plan-compaction.ts";
@@ -25,10 +25,12 @@ import {
   typedText,
 } from "../transcript/message.ts";
 import type { ProviderBlock, StandsFor } from "../transcript/part.ts";
-import type { SessionCore } from "./core.ts";
-import type { FinishedCompaction } from "./memory.ts";
+import { compactionInput } from "./compaction-input.ts";
+import type { FinishedCompaction } from "./finished-compaction.ts";
 import { makeShadowOf, takesBlocks } from "./native-shadow.ts";
+import type { Runtime } from "./runtime.ts";
 import { readThoughts } from "./thoughts.ts";
+import type { SessionView } from "./view.ts";
 import { CARRIED_FACTS } from "./window.ts";
 
 /**
@@ -45,25 +47,25 @@ export interface ProviderPlan {
   readonly tail: Transcript;
 }
 
-/** Plans it where it can be done, keeps thoughts, and pays; undefined elsewhere. */
-export function planByProvider(
-  core: SessionCore,
-  { input, idleMs }: { readonly input: CompactionInput; readonly idleMs: number },
+/** The compaction that the provider would be asked for: where it can be done, keeps thoughts, and pays; undefined elsewhere. */
+export function planProviderCompaction(
+  view: SessionView,
+  trigger: CompactionTrigger,
+  idleMs: number,
 ): ProviderPlan | undefined {
-  const { memory, history, ports } = core;
+  const { state, ports, window } = view;
   const provider = ports.summarizer?.byProvider;
-  const window = core.window();
-  if (provider === undefined || memory.providerFailed || !takesBlocks(core)) return undefined;
-  const { acts = "nothing" } = memory.management;
+  if (provider === undefined || state.providerFailed || !takesBlocks(view)) return undefined;
+  const { acts = "nothing" } = state.management;
   if (acts !== "nothing" || window.native?.made === "by-itself") return undefined;
   // Hooks may say what is asked, and veto it.
   if ((ports.hooks ?? []).length > 0) return undefined;
-  if (core.thoughtsAtStake() === undefined || window.thoughtCount === 0) return undefined;
+  if (view.thoughtsAtStake === undefined || window.thoughtCount === 0) return undefined;
   const { shown } = window;
   const isHeadApart = shown.findLastIndex(isSystem) < shown.findIndex((message) => !isSystem(message));
-  const transcript = history.transcript();
+  const { transcript } = state.history;
   if (!isHeadApart || transcript.at(-1)?.parts.some(isPending)) return undefined;
-  const plan = planCompaction(input);
+  const plan = planCompaction(compactionInput(view, trigger));
   if (plan.status === "nothing" || plan.heldIds.length > 0 || plan.pendingMarkerId !== undefined)
     return undefined;
   const kept = new Set(plan.keptIds);
@@ -72,7 +74,7 @@ export function planByProvider(
   const tail = cut === -1 ? [] : shown.slice(cut);
   const keptFrom = transcript.findIndex(({ id }) => id === tail[0]?.id);
   const found = { plan, provider, transcript, keptFrom, tail };
-  return keptFrom !== -1 && pays(core, found, idleMs) ? found : undefined;
+  return keptFrom !== -1 && pays(view, found, idleMs) ? found : undefined;
 }
 
 /** Kept messages follow at once, in another role than the last one that was summed up has where the provider reads it. */
@@ -94,25 +96,24 @@ function isPending(part: Message["parts"][number]): boolean {
   return part.type === "tool" && part.outcome.status === "pending";
 }
 
-function pays(core: SessionCore, { plan, tail }: ProviderPlan, idleMs: number): boolean {
-  const { meter, options, believed } = core;
-  const estimate = meter.options();
+function pays(view: SessionView, { plan, tail }: ProviderPlan, idleMs: number): boolean {
+  const { measure, estimate, options, believed } = view;
   const tokensOf = (messages: Transcript): number =>
     messages.reduce((sum, message) => sum + estimateMessageTokens(message, estimate), 0);
-  const thoughts = core.thoughtsAtStake();
+  const thoughts = view.thoughtsAtStake;
   const lostThoughts = tail.reduce((sum, message) => sum + (thoughts?.tokensOf(message) ?? 0), 0);
   if (lostThoughts === 0) return false;
-  const { ttlMs } = options.cache ?? cacheProfileOf(believed.facts());
-  const { usage } = meter.newestStep() ?? {};
+  const { ttlMs } = options.cache ?? cacheProfileOf(believed.facts);
+  const { usage } = measure.newestStep ?? {};
   const isCached = usage === undefined || usage.cacheReadTokens + usage.cacheWriteTokens > 0;
   const { system, prompt } = plan.request;
   const writer = options.summarizer?.model;
   return paysByProvider({
-    model: believed.facts(),
+    model: believed.facts,
     ...(writer && { writer: modelFacts(writer, { rows: options.models }) }),
     cache: isCached && idleMs <= ttlMs ? "warm" : "cold",
     tokens: {
-      read: Math.max(0, meter.estimate().tokens - tokensOf(tail)),
+      read: Math.max(0, measure.tokens - tokensOf(tail)),
       summary: plan.material.maxSummaryTokens,
       ownRequest: tokensOf([
         { id: "", role: "user", parts: [system, prompt].map((text) => ({ type: "text", text })) },
@@ -124,17 +125,18 @@ function pays(core: SessionCore, { plan, tail }: ProviderPlan, idleMs: number): 
 
 /** Asks the provider; a failure is told once, and then it is not asked again. */
 export async function compactByProvider(
-  core: SessionCore,
+  runtime: Runtime,
   found: ProviderPlan,
   signal: AbortSignal,
 ): Promise<FinishedCompaction | "failed" | "aborted"> {
-  const { history, log, memory, ports, options } = core;
+  const { log, ports, options } = runtime;
+  const view = runtime.view();
+  const { history } = view.state;
   const { plan, provider, transcript, keptFrom } = found;
   const { trigger, tokensBefore } = plan;
-  const then = { transcript, source: history.source() };
-  const windowEdits = core.window().edits;
-  const standsFor = readStandsFor(core, found);
-  const before = core.window().shown.length;
+  const windowEdits = view.window.edits;
+  const standsFor = readStandsFor(view, found);
+  const before = view.window.shown.length;
   const about = { trigger, auto: trigger !== "manual", before, tokensBefore };
   log.emit({ type: "compaction_start", ...about });
   const progress = createProgress(about, { clock: ports.clock, emit: log.emit });
@@ -145,7 +147,7 @@ export async function compactByProvider(
       provider.compact(
         {
           edits: [
-            ...history.batches().flatMap(({ edits }) => edits),
+            ...history.batches.flatMap(({ edits }) => edits),
             ...windowEdits,
             ...kept.map((message) => hideMessage(message, WHY)),
           ],
@@ -166,11 +168,11 @@ export async function compactByProvider(
     return "aborted";
   }
   const block = result.status === "done" && isBlock(result.value) ? result.value : undefined;
-  const edits = block && editsOf(core, found, { ...block, type: "compaction" }, standsFor);
+  const edits = block && editsOf(view, found, { ...block, type: "compaction" }, standsFor);
   const messages = applyEdits(transcript, edits ?? [], { at: ports.clock.now() });
   const tokensAfter = contextTokens(messages.filter(isVisibleToModel), plan.estimate);
   if (block === undefined || edits === undefined || !hasGained(plan, tokensAfter)) {
-    memory.providerFailed = true;
+    runtime.change({ type: "provider-failed" });
     const why = result.status === "failed" ? errorText(result.error) : WITHOUT_BLOCK[result.status];
     log.warn(
       "provider-not-compacting",
@@ -191,11 +193,11 @@ export async function compactByProvider(
     tokensAfter,
     calls: 1,
     hookFailures: [],
-    hookStrikes: memory.hookStrikes,
+    hookStrikes: view.state.hookStrikes,
   };
   const after = messages.filter(isVisibleToModel).length;
   const end: CompactionEnd = { type: "compaction_end", ...about, after, tokensAfter };
-  return { trigger, fits: true, outcome, then, failure: undefined, end };
+  return { trigger, fits: true, outcome, plannedOn: history, failure: undefined, end };
 }
 
 const WITHOUT_BLOCK = {
@@ -216,10 +218,10 @@ function isBlock(value: ProviderBlock | undefined): value is ProviderBlock {
   return typeof content === "string" && content.trim() !== "" && typeof signature === "string";
 }
 
-function readStandsFor(core: SessionCore, { tail }: ProviderPlan): StandsFor {
-  const { unfiltered } = core.window();
+function readStandsFor(view: SessionView, { tail }: ProviderPlan): StandsFor {
+  const { unfiltered } = view.window;
   const cut = unfiltered.findIndex(({ id }) => id === tail[0]?.id);
-  const { head, lines } = readThoughts(unfiltered.slice(0, cut), core.memory.thoughts);
+  const { head, lines } = readThoughts(unfiltered.slice(0, cut), view.bound);
   return { head, lines };
 }
 
@@ -228,7 +230,7 @@ function readStandsFor(core: SessionCore, { tail }: ProviderPlan): StandsFor {
  * lost whatever the provider writes, which is signed, stands behind the kept answers.
  */
 function editsOf(
-  core: SessionCore,
+  view: SessionView,
   { plan, transcript, keptFrom, tail }: ProviderPlan,
   block: ProviderBlock,
   standsFor: StandsFor,
@@ -238,11 +240,11 @@ function editsOf(
   const lastAnswer = tail.findLast(({ role }) => role === "assistant");
   const freeId = createIdDeduplicator(transcript);
   const id = freeId(`${last?.id}~block`);
-  const shadow = makeShadowOf(core, id, ahead);
+  const shadow = makeShadowOf(view, id, ahead);
   const facts = shadow?.metadata?.carried;
   if (last === undefined || lastAnswer === undefined || shadow === undefined || facts === undefined)
     return undefined;
-  const budget = factsBudget(plan.replacedTokens, core.believed.limits().contextTokens || undefined);
+  const budget = factsBudget(plan.replacedTokens, view.believed.limits.contextTokens || undefined);
   const isAsked = tail.some((message) => typedText(message) !== "");
   const factsText = renderFacts(facts, {
     budget,

@@ -1,4 +1,3 @@
-import { createPinGuard, type Pin } from "../compaction/summary/pins.ts";
 import type { CacheProfile } from "../models/cache-profile.ts";
 import { type CacheArithmetic, type LostThoughts, planEdits } from "../stages/cache-plan.ts";
 import {
@@ -10,28 +9,26 @@ import { PRUNE_SHAPE, type PruneOptions, prune } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
 import { check, numberFrom, oneOf, type Rule, rule, type Shape } from "../text/check.ts";
 import { omitUndefined } from "../text/json.ts";
-import { applyEdits, type Edit, type Handle } from "../transcript/edit.ts";
+import { applyEdits, type Edit } from "../transcript/edit.ts";
 import {
   charsOf,
   estimateMessageTokens,
   type MessageEstimateOptions,
 } from "../transcript/estimate-message.ts";
-import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import type { Transcript } from "../transcript/message.ts";
 
 /**
- * Edits without a model that make a compaction needless or that pay for themselves, or undefined when none are worth
- * breaking the provider's cached prefix for. Superseded content goes before content that is only old.
+ * Edits without a model that make a compaction needless or that pay for themselves; none when none are worth breaking the
+ * provider's cached prefix for. Superseded content goes before content that is only old.
  */
-export function planMechanicalEdits(
-  transcript: Transcript,
-  request: MechanicalRequest,
-): MechanicalPlan | undefined {
-  const { neededTokens, window, spare, onTooFew } = request;
+export function planMechanicalEdits(transcript: Transcript, request: MechanicalRequest): FoundPlan {
+  const { neededTokens, window, spare } = request;
   const choose = (edits: readonly Edit[], tokens = neededTokens): Chosen =>
     chooseEdits(edits, { ...request, neededTokens: tokens });
   if (request.prune.how === "clear" && request.prune.when === "always") {
-    const old = spare(prune(window.slice(request.outputsFrom), request.prune.options).edits);
-    return old.length === 0 ? undefined : { type: "prune", ...choose(old, EVERYTHING) };
+    const old = spare(prune(window, request.prune.options).edits);
+    if (old.length === 0) return NOTHING_FOUND;
+    return { plan: { type: "prune", ...choose(old, EVERYTHING) }, waitTokens: 0 };
   }
   const superseded = spare(supersede(protection(request.prune))(window));
   const leastTokens = minimumTokens(request.prune);
@@ -40,7 +37,7 @@ export function planMechanicalEdits(
 
   if (neededTokens !== undefined) {
     const gentle = choose(superseded);
-    if (isEnough(gentle)) return { type: "supersede", ...gentle };
+    if (isEnough(gentle)) return { plan: { type: "supersede", ...gentle }, waitTokens: 0 };
   }
   const windowTokens = tokensOf(window, request.estimate);
   const leftWindow = applyEdits(window, superseded, { at: 0 });
@@ -49,6 +46,7 @@ export function planMechanicalEdits(
     window: leftWindow,
     windowTokens: leftWindow === window ? windowTokens : tokensOf(leftWindow, request.estimate),
   };
+  let waitTokens = 0;
   for (const old of waysToPrune(left, request)) {
     const oldEdits = old();
     const both = choose([...superseded, ...spare(oldEdits)]);
@@ -56,12 +54,23 @@ export function planMechanicalEdits(
     const markTokens = tokensToMark(request.prune, windowTokens - (isDone ? both.savedTokens : 0));
     // Where edits just pay, little is lost by waiting for as much as a batch has to save; and the larger the window, the more a look costs.
     const share = isDone ? BATCH_SHARE : LOOK_SHARE;
-    const waitTokens = Math.max(leastTokens, share * windowTokens, markTokens, both.lackingTokens);
-    onTooFew?.(!isDone && markTokens > 0 ? markTokens : waitTokens);
-    if (isDone) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
+    waitTokens =
+      !isDone && markTokens > 0
+        ? markTokens
+        : Math.max(leastTokens, share * windowTokens, markTokens, both.lackingTokens);
+    if (isDone)
+      return { plan: { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both }, waitTokens };
   }
-  return undefined;
+  return { plan: undefined, waitTokens };
 }
+
+/** A plan, and how many tokens have to come in before looking again can be worth it: for the first one, or for one after it. */
+export interface FoundPlan {
+  readonly plan: MechanicalPlan | undefined;
+  readonly waitTokens: number;
+}
+
+export const NOTHING_FOUND: FoundPlan = { plan: undefined, waitTokens: 0 };
 
 /** More than any edits save, so that all of them are applied. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
@@ -107,8 +116,6 @@ function chooseEdits(edits: readonly Edit[], request: MechanicalRequest): Chosen
 interface MechanicalRequest {
   /** What is sent of the transcript. */
   readonly window: Transcript;
-  /** Where the part of it begins that has outputs: all that clearing has to look at. */
-  readonly outputsFrom: number;
   readonly prune: ResolvedPrune;
   readonly profile: CacheProfile;
   readonly expectedTurns: number;
@@ -123,8 +130,6 @@ interface MechanicalRequest {
   readonly neededTokens: number | undefined;
   /** So much of the newest results stays whole where lines of the older ones are not enough. */
   readonly mostProtectTokens: number;
-  /** Told how many tokens have to come in, at least, before edits are worth a change: the first, or one after those of the plan. */
-  readonly onTooFew?: ((lackingTokens: number) => void) | undefined;
   /** Leaves out what must not be edited, so that it is not counted as saved either. */
   readonly spare: (edits: readonly Edit[]) => readonly Edit[];
 }
@@ -185,35 +190,6 @@ function leaveLines(
 
 function isSuperseded({ stage }: Edit): boolean {
   return stage === "supersede";
-}
-
-/** The edits without those that would hide or change something pinned. */
-export function withoutPinned(session: PinnedSession, edits: readonly Edit[]): readonly Edit[] {
-  const { options, history } = session;
-  const pins = pinsWithHeld(options.pins, session.heldOutputs()) ?? [];
-  if (pins.length === 0) return edits;
-  const isPinned = createPinGuard(pins);
-  return edits.filter((edit) => {
-    if (edit.type === "insert-message" || edit.type === "move-message") return true;
-    const message = history.find(edit.messageId);
-    if (message === undefined) return true;
-    if (edit.type === "hide-message") return !message.parts.some((_, index) => isPinned(message, index));
-    return !isPinned(message, edit.partIndex);
-  });
-}
-
-/** The pins, and the outputs that stay like them. */
-export function pinsWithHeld(
-  pins: readonly Pin[] | undefined,
-  held: readonly Handle[],
-): readonly Pin[] | undefined {
-  return held.length === 0 ? pins : [...(pins ?? []), ...held.map((handle) => ({ handle }))];
-}
-
-interface PinnedSession {
-  heldOutputs(): readonly Handle[];
-  readonly options: { readonly pins?: readonly Pin[] };
-  readonly history: { find(id: MessageId): Message | undefined };
 }
 
 /** How old work leaves the window without a model. */

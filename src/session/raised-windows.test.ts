@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { user } from "../../test/rig/session.ts";
 import type { Message, Usage } from "../transcript/message.ts";
-import type { SessionEvent } from "./log.ts";
+import type { SessionEvent } from "./events.ts";
 import type { SessionOptions } from "./options.ts";
 import { createSession, type Session } from "./session.ts";
 
@@ -18,7 +18,13 @@ function open(options: SessionOptions = {}): { session: Session; warnings: strin
 }
 
 /** A question of about this size, and an answer whose request was counted at `promptTokens`. */
-async function ask(session: Session, id: string, usage: Partial<Usage>, chars = 900_000): Promise<void> {
+async function ask(
+  session: Session,
+  id: string,
+  usage: Partial<Usage>,
+  chars = 900_000,
+  model = MODEL,
+): Promise<void> {
   session.append(user(`q-${id}`, "steady ".repeat(chars / 7)));
   session.projection();
   const answer: Message = {
@@ -26,7 +32,7 @@ async function ask(session: Session, id: string, usage: Partial<Usage>, chars = 
     role: "assistant",
     parts: [{ type: "text", text: "Done." }],
     finish: "stop",
-    model: MODEL,
+    model,
     usage: {
       inputTokens: 0,
       outputTokens: 5,
@@ -50,8 +56,9 @@ it("counts as what is known of the model, and is raised at once when the provide
 });
 
 it("has no limit of the input that is less than what was taken", async () => {
-  const { session } = open({ model: { provider: "openai", id: "gpt-5.5" } });
-  await ask(session, "1", { cacheReadTokens: 300_000 }, 1_400_000);
+  const model = { provider: "openai", id: "gpt-5.5" };
+  const { session } = open({ model });
+  await ask(session, "1", { cacheReadTokens: 300_000 }, 1_400_000, model);
   const { limitTokens = 0 } = session.status();
   expect(limitTokens).toBeGreaterThan(300_000);
 });

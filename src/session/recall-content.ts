@@ -3,7 +3,6 @@ import { pinByHandle } from "../compaction/summary/pins.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
-import type { SessionCore } from "./core.ts";
 import {
   hiddenTexts,
   type Recalled,
@@ -13,23 +12,25 @@ import {
   recall,
   refuseRange,
 } from "./recall.ts";
+import type { Runtime } from "./runtime.ts";
 import { createRecallSearch } from "./search.ts";
 
 /** Answers recalls out of the transcript and the spill store. Never throws. */
-export function createContentRecall(core: SessionCore): RecallContent {
-  const { history, options } = core;
+export function createContentRecall(runtime: Runtime): RecallContent {
+  const { options } = runtime;
   const { recallMaxChars: maxChars, recallRedaction = options.redaction } = options;
   const redact = recallRedaction === "off" ? undefined : recallRedaction;
   const searchHidden = createRecallSearch(redact);
   const source: RecallSource = {
     messages: () => ({
-      find: (id) => history.find(id) ?? pinMessage(history.transcript(), id),
-      list: () => history.source(),
+      find: (id) => runtime.find(id) ?? pinMessage(runtime.state().history.transcript, id),
+      list: () => runtime.state().history.messages,
     }),
-    spilled: (handle) => readSpill(core, handle),
+    spilled: (handle) => readSpill(runtime, handle),
     hidden: () => {
-      const { marked } = core.window();
-      return hiddenTexts(history.source(), new Map(marked.map((message) => [message.id, message])));
+      const { state, window } = runtime.view();
+      const { marked } = window;
+      return hiddenTexts(state.history.messages, new Map(marked.map((message) => [message.id, message])));
     },
   };
   return async (request, range) => {
@@ -47,7 +48,7 @@ function pinMessage(transcript: Transcript, id: MessageId): Message | undefined 
   return text === undefined ? undefined : { id, role: "user", parts: [{ type: "text", text }] };
 }
 
-async function readSpill({ ports }: SessionCore, handle: Handle): ReturnType<SpillStore["get"]> {
+async function readSpill({ ports }: Runtime, handle: Handle): ReturnType<SpillStore["get"]> {
   const { spills, clock } = ports;
   const result = await callWithin({ start: () => spills?.get(handle), limitMs: SPILL_LIMIT_MS, clock });
   if (result.status === "done") return result.value;

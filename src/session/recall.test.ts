@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createSession, type EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { runs } from "../../test/rig/runs.ts";
@@ -7,9 +8,7 @@ import { user } from "../../test/rig/session.ts";
 import { createMemorySpillStore } from "../stores/memory.ts";
 import { isMalformed } from "../text/normalize.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { SessionOptions } from "./options.ts";
 import { boundRecall, hiddenTexts, RECALL_MAX_CHARS, type RecallSource, recall } from "./recall.ts";
-import { createSession } from "./session.ts";
 
 const LOG = Array.from({ length: 900 }, (_, line) => `line ${line}: all well`).join("\n");
 
@@ -31,7 +30,7 @@ function step(id: string, output: string): Message {
 }
 
 /** A session in which the outputs before the last two turns are cleared. */
-async function pruned(messages: Transcript, options: SessionOptions = {}) {
+async function pruned(messages: Transcript, options: EngineOptions = {}) {
   const spills = createMemorySpillStore();
   const session = createSession(
     { clock: createFakeClock(), spills },

@@ -1,53 +1,52 @@
-import type { CacheArithmetic, CachePrices, EditTally } from "../stages/cache-plan.ts";
 import { isObject, omitUndefined, type UnknownObject } from "../text/json.ts";
-import type { Edit, Handle } from "../transcript/edit.ts";
-import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message.ts";
-import {
-  isVisibleToModel,
-  type Message,
-  type MessageId,
-  type Transcript,
-  type Usage,
-} from "../transcript/message.ts";
-import type { EditBatch } from "./history.ts";
-import type { LedgerEntry } from "./metered-summarizer.ts";
+import type { Usage } from "../transcript/message.ts";
+import type { LearnedWindow } from "./learned-window.ts";
+import type { LedgerEntry } from "./ledger.ts";
 import { isPendingSummary, type PendingSummary } from "./pending-summaries.ts";
-import { isEdit, isStoredBatch, type LearnedWindow, type SessionState, type StoredBatch } from "./state.ts";
+import { isStoredBatch, type StoredBatch, type StoredState } from "./stored-state.ts";
 import type { StoredBindings } from "./thoughts.ts";
 
-/** What a session writes into its journal. */
-export type SessionRecord =
-  | BatchRecord
-  | DeltaRecord
-  | SnapshotRecord
-  | {
-      readonly v: 1;
-      readonly type: "undo";
-      readonly batchId: string;
-      readonly at: number;
-      readonly thoughts?: StoredBindings;
-    }
-  /** The provider has refused thoughts. */
-  | { readonly v: 1; readonly type: "thoughts"; readonly at: number; readonly thoughts: StoredBindings }
-  | {
-      readonly v: 1;
-      readonly type: "drop";
-      readonly batchId: string;
-      readonly at: number;
-      /** Set when all batches up to this one were dropped. */
-      readonly folded?: true;
-    }
-  | {
-      readonly v: 1;
-      readonly type: "windows";
-      readonly windows: readonly LearnedWindow[];
-      readonly at: number;
-    }
-  | ({ readonly v: 1; readonly type: "step" } & LedgerEntry)
-  | ({ readonly v: 1; readonly type: "pending-summary"; readonly at: number } & PendingSummary);
+/** What a session writes into its journal: what was done, one thing after the other, and now and then a snapshot. */
+export type SessionRecord = WithRest &
+  (
+    | DeltaRecord
+    | SnapshotRecord
+    | {
+        readonly v: 1;
+        readonly type: "undo";
+        readonly batchId: string;
+        readonly at: number;
+        readonly thoughts?: StoredBindings;
+      }
+    /** Something has changed without an edit. */
+    | { readonly v: 2; readonly type: "rest"; readonly at: number; readonly thoughts: StoredBindings }
+    /** As earlier versions wrote it after a refusal of thoughts. */
+    | { readonly v: 1; readonly type: "thoughts"; readonly at: number; readonly thoughts: StoredBindings }
+    | {
+        readonly v: 1;
+        readonly type: "drop";
+        readonly batchId: string;
+        readonly at: number;
+        /** Set when all batches up to this one were dropped. */
+        readonly folded?: true;
+      }
+    | {
+        readonly v: 1;
+        readonly type: "windows";
+        readonly windows: readonly LearnedWindow[];
+        readonly at: number;
+      }
+    | ({ readonly v: 1; readonly type: "step" } & LedgerEntry)
+    | ({ readonly v: 1; readonly type: "pending-summary"; readonly at: number } & PendingSummary)
+  );
 
-/** A batch in a journal that keeps the state and no more. */
-interface DeltaRecord extends StoredBatch, BatchFigures {
+interface WithRest {
+  /** Everything of the state that is not batches, as it is after this record. */
+  readonly rest?: unknown;
+}
+
+/** A batch that was put in force. */
+export interface DeltaRecord extends StoredBatch, BatchFigures {
   readonly v: 2;
   readonly type: "delta";
 }
@@ -57,14 +56,15 @@ export interface SnapshotRecord {
   readonly v: 2;
   readonly type: "snapshot";
   readonly at: number;
-  readonly state: SessionState;
+  readonly state: StoredState;
   /** The newest steps; the others are one entry. */
   readonly ledger: readonly LedgerEntry[];
   /** When a person has last undone something. */
   readonly undoneAt?: number;
 }
 
-interface BatchFigures {
+/** What is known of a batch that has just been put in force. */
+export interface BatchFigures {
   /** What the window was estimated at before and after. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
@@ -75,74 +75,22 @@ interface BatchFigures {
   readonly thoughtsLost?: number;
   /** What the thoughts so far are bound to, as far as that was not written before. */
   readonly thoughts?: StoredBindings;
+  readonly rest?: unknown;
 }
 
-/** A batch with what each edit saved and the handle to recall what it left out. */
-export interface BatchRecord extends Omit<EditBatch, "edits">, BatchFigures {
-  readonly v: 1;
-  readonly type: "batch";
-  /** What the edits save against what they cost, where that was computed. */
-  readonly arithmetic?: BatchArithmetic;
-  readonly edits: readonly JournalledEdit[];
-}
-
-/** What a batch saves on every request, what it makes the provider read anew, and after how many turns it pays. */
-interface BatchArithmetic extends CachePrices, Omit<EditTally, "breakEvenTurns"> {
-  /** Unset when it never pays: then the edits were needed for the window to fit. */
-  readonly breakEvenTurns?: number;
-}
-
-interface JournalledEdit {
-  readonly edit: Edit;
-  /** Tokens that left the window; below 0 for what was added. */
-  readonly savedTokens: number;
-  readonly handle: Handle;
-}
-
-/** The record of a batch for a journal that keeps the state. */
-export function deltaRecord(batch: StoredBatch, moment: BatchMoment): DeltaRecord {
-  return { v: 2, type: "delta", ...batch, ...figuresOf(moment) };
-}
-
-function figuresOf({ tokensBefore, tokensAfter, ...others }: BatchMoment): BatchFigures {
-  const { degraded, summaryUsage, thoughtsLost, thoughts } = others;
-  return { tokensBefore, tokensAfter, ...omitUndefined({ degraded, summaryUsage, thoughtsLost, thoughts }) };
-}
-
-/** The record of a batch, given the transcript before and after it. */
-export function batchRecord(batch: EditBatch, moment: BatchMoment): BatchRecord {
-  const { arithmetic } = moment;
-  const saved = savedTokensOf(batch.edits, moment);
-  return {
-    v: 1,
-    type: "batch",
-    ...batch,
-    ...figuresOf(moment),
-    ...(arithmetic && { arithmetic: batchArithmetic(arithmetic) }),
-    edits: batch.edits.map((edit, index) => ({
-      edit,
-      savedTokens: saved[index] ?? 0,
-      handle: edit.omitted?.handle ?? editedMessageId(edit),
-    })),
-  };
-}
-
-/** What is known of a batch that has just been put in force. */
-export interface BatchMoment extends BatchFigures {
-  readonly before: Transcript;
-  readonly after: Transcript;
-  readonly estimate: MessageEstimateOptions;
-  readonly arithmetic?: CacheArithmetic;
-}
-
-function batchArithmetic({ chosen, all: _, ...prices }: CacheArithmetic): BatchArithmetic {
-  const { breakEvenTurns, ...sums } = chosen;
-  return { ...prices, ...sums, ...(Number.isFinite(breakEvenTurns) && { breakEvenTurns }) };
+/** The record of a batch. */
+export function deltaRecord(batch: StoredBatch, figures: BatchFigures): DeltaRecord {
+  return { v: 2, type: "delta", ...batch, ...figures };
 }
 
 /** The record in a value that was read from a journal; undefined for anything else. */
 export function readRecord(value: unknown): SessionRecord | undefined {
   if (!isObject(value) || (value.v !== 1 && value.v !== 2)) return undefined;
+  const record = readKnown(value);
+  return record && { ...record, ...omitUndefined({ rest: value.rest }) };
+}
+
+function readKnown(value: UnknownObject): SessionRecord | undefined {
   const at = Number(value.at) || 0;
   switch (value.type) {
     case "undo":
@@ -161,6 +109,10 @@ export function readRecord(value: unknown): SessionRecord | undefined {
     }
     case "pending-summary":
       return isPendingSummary(value) ? { ...value, v: 1, type: "pending-summary", at } : undefined;
+    case "rest":
+      return isObject(value.thoughts)
+        ? { v: 2, type: "rest", at, thoughts: value.thoughts as unknown as StoredBindings }
+        : undefined;
     case "thoughts":
       return isObject(value.thoughts)
         ? { v: 1, type: "thoughts", at, thoughts: value.thoughts as unknown as StoredBindings }
@@ -184,59 +136,19 @@ function readStep(value: UnknownObject): SessionRecord | undefined {
   if (!isStep || !Number.isFinite(tokensBefore) || !Number.isFinite(tokensAfter)) return undefined;
   if (type === "step")
     return typeof value.outcome === "string" ? (value as unknown as SessionRecord) : undefined;
-  if (type === "delta") return isStoredBatch(value) ? (value as unknown as DeltaRecord) : undefined;
-  if (type !== "batch" || typeof value.id !== "string" || !Array.isArray(value.edits)) return undefined;
-  const isUsable = value.edits.every((item) => isObject(item) && isEdit(item.edit));
-  return isUsable ? (value as unknown as BatchRecord) : undefined;
+  if (type === "batch") return readStep({ ...olderBatch(value), type: "delta" });
+  return type === "delta" && isStoredBatch(value) ? (value as unknown as DeltaRecord) : undefined;
 }
 
-/** The batch of a record. */
-export function batchOf({ id, step, reason, at, edits }: BatchRecord): EditBatch {
-  return { id, step, reason, at, edits: edits.map(({ edit }) => edit) };
+/** An older journal has each edit in an object, beside what was computed of it. */
+function olderBatch({ arithmetic: _, edits, ...batch }: UnknownObject): UnknownObject {
+  const inner = Array.isArray(edits)
+    ? edits.map((item: unknown) => (isObject(item) ? item.edit : item))
+    : edits;
+  return { ...batch, v: 2, edits: inner };
 }
 
 /** The stored batch of a record. */
 export function storedBatchOf({ id, step, reason, at, edits }: StoredBatch): StoredBatch {
   return { id, step, reason, at, edits };
-}
-
-/** What a message lost is shared among its edits by the characters that each leaves out. */
-function savedTokensOf(
-  edits: readonly Edit[],
-  { before, after, estimate }: Pick<BatchMoment, "before" | "after" | "estimate">,
-): readonly number[] {
-  const changed = new Set(edits.map(editedMessageId));
-  // What stands before the first difference saved nothing.
-  const first = before.findIndex((message, index) => message !== after[index]);
-  const start = first === -1 ? before.length : first;
-  const sizesIn = (transcript: Transcript): ReadonlyMap<MessageId, number> =>
-    new Map(
-      transcript
-        .slice(start)
-        .filter((message) => changed.has(message.id))
-        .map((message) => [message.id, tokensOf(message, estimate)]),
-    );
-  const [sizesBefore, sizesAfter] = [sizesIn(before), sizesIn(after)];
-  const charsByMessage = new Map<MessageId, number>();
-  for (const edit of edits) {
-    const id = editedMessageId(edit);
-    charsByMessage.set(id, (charsByMessage.get(id) ?? 0) + weightOf(edit));
-  }
-  return edits.map((edit) => {
-    const id = editedMessageId(edit);
-    const savedTokens = (sizesBefore.get(id) ?? 0) - (sizesAfter.get(id) ?? 0);
-    return Math.round((savedTokens * weightOf(edit)) / (charsByMessage.get(id) ?? 1));
-  });
-}
-
-function tokensOf(message: Message, estimate: MessageEstimateOptions): number {
-  return isVisibleToModel(message) ? estimateMessageTokens(message, estimate) : 0;
-}
-
-function weightOf({ omitted }: Edit): number {
-  return 1 + Math.max(0, omitted?.chars ?? 0);
-}
-
-function editedMessageId(edit: Edit): MessageId {
-  return edit.type === "insert-message" ? edit.message.id : edit.messageId;
 }

@@ -9,73 +9,75 @@ import type { Edit, Handle } from "../transcript/edit.ts";
 import { type Transcript, withText } from "../transcript/message.ts";
 import type { Recover, RunResult, SessionAction } from "./action.ts";
 import { callStage, stageLabel } from "./call-stage.ts";
-import type { SessionCore, Step } from "./core.ts";
+import type { ToolSummaryEnd } from "./events.ts";
 import { firstIndexOf, targetsOf } from "./history.ts";
-import type { ToolSummaryEnd } from "./log.ts";
-import { RUN_STAGE } from "./memory.ts";
 import { keepShadowEdits, useShadowEdits } from "./native-shadow.ts";
-import { pinsWithHeld, withoutPinned } from "./prune.ts";
-import { afterStep } from "./recovery.ts";
+import { pinsWithHeld, withoutPinned } from "./pinned.ts";
+import type { SessionChange } from "./reduce.ts";
 import { areSame, beginCompaction, runCompaction } from "./run-compaction.ts";
-import { isOfCompaction, isShadowBatch } from "./window.ts";
+import type { Runtime, Step } from "./runtime.ts";
+import { RUN_STAGE } from "./state.ts";
+import type { SessionView } from "./view.ts";
+import { isOfCompaction } from "./window.ts";
 
 /** Runs an action through the ports. Never throws: whatever the ports do gives a value, and an abort changes nothing. */
 export async function runAction(
-  core: SessionCore,
+  runtime: Runtime,
   action: SessionAction,
   signal: AbortSignal,
 ): Promise<RunResult> {
-  const { memory, log } = core;
   if (!("version" in action)) return { status: "for-the-caller" };
-  if (memory.isRunning) return { status: "busy" };
-  if (action.version !== memory.version) return { status: "stale" };
+  if (runtime.isRunning) return { status: "busy" };
+  if (action.version !== runtime.state().version) return { status: "stale" };
   if (signal.aborted) return { status: "aborted" };
-  memory.isRunning = true;
+  runtime.isRunning = true;
   try {
-    return await perform(core, action, signal);
+    return await perform(runtime, action, signal);
   } catch (error) {
     // The same state must not lead to the same failure again.
-    memory.spent.set(action.type, memory.version);
-    if (action.type === "recover") advanceRecovery(core, action.step, "nothing");
+    runtime.change({ type: "spent", step: action.type });
+    if (action.type === "recover")
+      runtime.change({ type: "recovery-advanced", step: action.step, outcome: "nothing" });
     return { status: "failed", reason: errorText(error) };
   } finally {
-    memory.isRunning = false;
-    await log.written();
+    runtime.isRunning = false;
+    await runtime.log.written();
   }
 }
 
 type OwnAction = Extract<SessionAction, { readonly version: number }>;
 
-async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal): Promise<RunResult> {
+async function perform(runtime: Runtime, action: OwnAction, signal: AbortSignal): Promise<RunResult> {
   switch (action.type) {
     case "bound-outputs": {
-      const transcript = core.history.transcript();
-      const edits = await boundOutputs(core, action.handles, signal);
+      const { transcript } = runtime.state().history;
+      const edits = await boundOutputs(runtime, action.handles, signal);
       if (signal.aborted) return { status: "aborted" };
-      const current = edits.filter((edit) => targetsUnchanged([edit], transcript, core.history.transcript()));
-      return commitStep(core, { name: action.type, reason: "over-limit", unseen: true }, current);
+      const current = edits.filter((edit) => targetsUnchanged(runtime, [edit], transcript));
+      return commitStep(runtime, { step: action.type, reason: "over-limit", unseen: true, edits: current });
     }
     case "run-stage":
-      return runStage(core, action.stage, signal);
+      return runStage(runtime, action.stage, signal);
     case "keep-shadow":
-      return keepShadow(core, action.reason);
-    case "use-shadow":
-      return commitStep(core, { name: action.type, reason: action.reason }, useShadowEdits(core));
+      return keepShadow(runtime, action.reason);
+    case "use-shadow": {
+      const edits = useShadowEdits(runtime.view());
+      return commitStep(runtime, { step: action.type, reason: action.reason, edits });
+    }
     case "prune":
-    case "supersede":
-      return commitStep(
-        core,
-        { name: action.type, reason: action.reason, arithmetic: action.arithmetic },
-        withoutPinned(core, action.edits),
-      );
+    case "supersede": {
+      const { type: step, reason, waitTokens } = action;
+      const edits = withoutPinned(runtime.view(), action.edits);
+      return commitStep(runtime, { step, reason, edits, ...(reason === "pays" && { waitTokens }) });
+    }
     case "summarize-tool-results":
-      return summarizeToolResults(core, signal);
+      return summarizeToolResults(runtime, signal);
     case "begin-compaction":
-      return beginCompaction(core);
+      return beginCompaction(runtime);
     case "compact":
-      return runCompaction(core, action, signal);
+      return runCompaction(runtime, action, signal);
     case "recover":
-      return recover(core, action, signal);
+      return recover(runtime, action, signal);
     default:
       action satisfies never;
       return { status: "nothing", reason: "unknown action" };
@@ -83,78 +85,65 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
 }
 
 /** Puts the edits of one stage in force, unless what they name has changed meanwhile. */
-async function runStage(core: SessionCore, index: number, signal: AbortSignal): Promise<RunResult> {
-  const transcript = core.history.transcript();
-  const edits = await callStage(core, index, signal);
+async function runStage(runtime: Runtime, index: number, signal: AbortSignal): Promise<RunResult> {
+  const { transcript } = runtime.state().history;
+  const edits = await callStage(runtime, index, signal);
   if (edits === undefined) return { status: "aborted" };
-  const isCurrent = targetsUnchanged(edits, transcript, core.history.transcript());
-  return commitStep(core, { name: RUN_STAGE, reason: stageLabel(core, index) }, isCurrent ? edits : []);
+  const current = targetsUnchanged(runtime, edits, transcript) ? edits : [];
+  return commitStep(runtime, {
+    step: RUN_STAGE,
+    reason: stageLabel(runtime.options, index),
+    edits: current,
+  });
 }
 
 /** Keeps a shadow of what the newest block stands for; the one of the block before it is in it. */
-function keepShadow(core: SessionCore, reason: string): RunResult {
-  const { history, log, memory, ports } = core;
-  const earlier = history.batches().filter(isShadowBatch);
-  const result = commitStep(core, { name: "keep-shadow", reason, unseen: true }, keepShadowEdits(core));
-  if (result.status !== "applied") return result;
-  memory.beforeNative = [];
-  for (const { id } of earlier) {
-    history.remove(id);
-    log.write({ v: 1, type: "drop", batchId: id, at: ports.clock.now() });
-  }
-  return result;
+function keepShadow(runtime: Runtime, reason: string): RunResult {
+  const edits = keepShadowEdits(runtime.view());
+  return commitStep(runtime, { step: "keep-shadow", reason, unseen: true, edits });
 }
 
-async function recover(core: SessionCore, action: Recover, signal: AbortSignal): Promise<RunResult> {
-  const { memory } = core;
+async function recover(runtime: Runtime, action: Recover, signal: AbortSignal): Promise<RunResult> {
   const { step, edits = [] } = action;
+  if (step === "compact")
+    return runCompaction(runtime, { trigger: "context_limit_recovery", isRecovering: true }, signal);
   const isGentle = step === "prune" || step === "shrink-turn";
-  const result =
-    step === "compact"
-      ? await runCompaction(core, { trigger: "context_limit_recovery" }, signal)
-      : commitStep(core, { name: "recover", reason: step }, isGentle ? withoutPinned(core, edits) : edits);
-  // A new request or an answer that came in meanwhile has ended the recovery.
-  if (result.status === "aborted" || memory.recovery === undefined) return result;
-  if (step === "compact" && result.status === "applied") memory.recoveryCompactions++;
-  advanceRecovery(core, step, result.status === "applied" ? "applied" : "nothing");
+  const current = isGentle ? withoutPinned(runtime.view(), edits) : edits;
+  const result = commitStep(runtime, { step: "recover", reason: step, edits: current }, [
+    { type: "recovery-advanced", step, outcome: "applied" },
+  ]);
+  if (result.status !== "applied") runtime.change({ type: "recovery-advanced", step, outcome: "nothing" });
   return result;
-}
-
-function advanceRecovery(
-  { memory }: SessionCore,
-  step: Recover["step"],
-  outcome: "applied" | "nothing",
-): void {
-  if (memory.recovery !== undefined) memory.recovery = afterStep(memory.recovery, step, outcome);
-  memory.version++;
 }
 
 /** Puts edits in force, or remembers that there were none at this state. */
-function commitStep(core: SessionCore, step: Step, edits: readonly Edit[]): RunResult {
-  const { memory } = core;
-  const committed = edits.length === 0 ? undefined : core.commit(step, edits);
+function commitStep(runtime: Runtime, step: Step, then: readonly SessionChange[] = []): RunResult {
+  const { edits } = step;
+  const committed = edits.length === 0 ? undefined : runtime.commit(step, then);
   if (committed !== undefined) return { status: "applied", batch: committed.batch };
-  memory.spent.set(step.name, memory.version);
+  runtime.change({ type: "spent", step: step.step });
   return { status: "nothing", reason: edits.length === 0 ? "no edits" : "messages are gone" };
 }
 
 /** Bounds outputs of the window one after another. The whole text goes into the spill store, if there is one. */
 async function boundOutputs(
-  { history, options, ports, memory }: SessionCore,
+  runtime: Runtime,
   handles: readonly Handle[],
   signal: AbortSignal,
 ): Promise<readonly Edit[]> {
   const wanted = new Set(handles);
+  const { options, ports } = runtime;
+  const { unbounded, state } = runtime.view();
   const { redaction, redactOutputs } = options;
   const recallTool = recallToolOf(options);
   const redact = redaction !== "off" && redactOutputs === "on" ? redaction : undefined;
   const edits: Edit[] = [];
-  for (const message of history.transcript()) {
+  for (const message of state.history.transcript) {
     for (const [partIndex, part] of message.parts.entries()) {
       const partHandle = handleOf(message, partIndex);
       if (part.type !== "tool" || !wanted.has(partHandle) || signal.aborted) continue;
       const text = outcomeText(part.outcome);
-      const limits = memory.unbounded.get(partHandle);
+      const limits = unbounded.get(partHandle);
       const bounded = await boundToolOutput(text, {
         signal,
         ...omitUndefined({ limits, store: ports.spills, redact, recallTool }),
@@ -179,47 +168,49 @@ async function boundOutputs(
 }
 
 function keptNotice(handle: Handle, recallTool: string | undefined): string {
-  return `[Full output kept: handle ${handle}.${readingHint({}, recallTool)}]`;
+  return `[Full output kept: handle ${handle}${readingHint({}, recallTool)}]`;
 }
 
 /** The name that notices give to the tool that recalls; undefined where there is none. */
-function recallToolOf({ recallTool }: SessionCore["options"]): string | undefined {
+function recallToolOf({ recallTool }: Runtime["options"]): string | undefined {
   const name: unknown = typeof recallTool === "function" ? recallTool() : recallTool;
   return typeof name === "string" && name !== "" ? name : undefined;
 }
 
 /** Asks for summaries of old tool results, or takes those that have arrived. Emits one start and one end. */
-async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Promise<RunResult> {
-  const { memory, history, log, options, ports } = core;
-  const whole = history.transcript();
-  const transcript = whole.slice(startOfSummaries(core));
-  log.emit({ type: "tool_summary_start", visibleResults: core.countedResults().length });
+async function summarizeToolResults(runtime: Runtime, signal: AbortSignal): Promise<RunResult> {
+  const { log, options, ports, answers } = runtime;
+  const view = runtime.view();
+  const whole = view.state.history.transcript;
+  const transcript = whole.slice(startOfSummaries(view, answers.list()));
+  log.emit({ type: "tool_summary_start", visibleResults: view.countedResults.length });
   let end: Omit<ToolSummaryEnd, "type"> = { archivedResults: 0, error: "failed" };
   try {
     const { redaction, summarizer, pins } = options;
     const { edits, pending, degraded } = await maybeSummarizeToolResults(transcript, {
       settings: {
-        ...memory.settings,
+        ...view.state.settings,
         profile: options.profile,
         ...(redaction !== "off" && { redact: redaction }),
-        ...omitUndefined({ pins: pinsWithHeld(pins, core.heldOutputs()), model: summarizer?.model }),
+        ...omitUndefined({ pins: pinsWithHeld(pins, view.kept.held), model: summarizer?.model }),
       },
       summarizer: ports.summarizer,
       clock: ports.clock,
       signal,
-      pending: core.pending.list(),
+      pending: answers.list(),
     });
     if (signal.aborted) {
       end = { archivedResults: 0, error: "aborted" };
       return { status: "aborted" };
     }
-    core.pending.replace(pending);
+    answers.replace(pending);
     const flags = degraded ? ({ degraded: true } as const) : {};
-    const result = commitStep(
-      core,
-      { name: "summarize-tool-results", reason: "over-cutoff", ...flags },
-      targetsUnchanged(edits, whole, history.transcript()) ? edits : [],
-    );
+    const result = commitStep(runtime, {
+      step: "summarize-tool-results",
+      reason: "over-cutoff",
+      edits: targetsUnchanged(runtime, edits, whole) ? edits : [],
+      ...flags,
+    });
     const archived = result.status === "applied" ? edits.filter(({ reason }) => reason === "archived") : [];
     end = { archivedResults: archived.length, ...flags };
     return result;
@@ -229,15 +220,15 @@ async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Pro
 }
 
 /** Where the part of the transcript begins that tool summaries have to do with: nothing before it is counted or merged. */
-function startOfSummaries(core: SessionCore): number {
-  const transcript = core.history.transcript();
+function startOfSummaries(
+  { state, window, countedResults }: SessionView,
+  pending: ReturnType<Runtime["answers"]["list"]>,
+): number {
+  const { transcript } = state.history;
   const concerned = new Set([
-    ...core.countedResults().map(({ message }) => message.id),
-    ...core
-      .window()
-      .marked.filter(isToolSummary)
-      .map(({ id }) => id),
-    ...core.pending.list().flatMap(({ batch }) => batch.results.map(({ messageId }) => messageId)),
+    ...countedResults.map(({ message }) => message.id),
+    ...window.marked.filter(isToolSummary).map(({ id }) => id),
+    ...pending.flatMap(({ batch }) => batch.results.map(({ messageId }) => messageId)),
   ]);
   const start = firstIndexOf(transcript, concerned) ?? 0;
   // A compaction can only be read whole.
@@ -245,6 +236,7 @@ function startOfSummaries(core: SessionCore): number {
 }
 
 /** True when every message that the edits name is the same as when they were decided: only then is a late result used. */
-function targetsUnchanged(edits: readonly Edit[], then: Transcript, now: Transcript): boolean {
+function targetsUnchanged(runtime: Runtime, edits: readonly Edit[], then: Transcript): boolean {
+  const now = runtime.state().history.transcript;
   return then === now || areSame(new Set(edits.flatMap(targetsOf)), then, now);
 }

@@ -6,122 +6,118 @@ import {
   type NotCompactedReason,
 } from "../compaction/compact.ts";
 import {
-  type CompactionInput,
   type CompactionPlan,
   type CompactionTrigger,
   type NothingToCompact,
   planCompaction,
 } from "../compaction/plan/plan-compaction.ts";
-import { keepAmount } from "../compaction/plan/window.ts";
 import { callWithin } from "../compaction/ports/call-within.ts";
 import type { Clock } from "../compaction/ports/summarizer.ts";
-import { afterCompaction } from "../compaction/trigger/should-compact.ts";
 import { omitUndefined } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
-import { estimateMessageTokens } from "../transcript/estimate-message.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import type { RunResult } from "./action.ts";
-import type { SessionCore, Step } from "./core.ts";
+import { compactionInput, earlyInput, whenBegun } from "./compaction-input.ts";
+import type { FinishedCompaction, PendingCompaction } from "./finished-compaction.ts";
 import { targetsOf } from "./history.ts";
-import { fitsModel, holdAfter } from "./hold.ts";
-import type { FinishedCompaction, PendingCompaction, PlannedOn } from "./memory.ts";
 import { useShadowEdits } from "./native-shadow.ts";
-import { compactByProvider, type ProviderPlan, planByProvider } from "./provider-compaction.ts";
+import { compactByProvider, planProviderCompaction } from "./provider-compaction.ts";
+import type { SessionChange } from "./reduce.ts";
+import type { Runtime } from "./runtime.ts";
+import { fitsModel } from "./view.ts";
 
-/** Compacts now. A summary that was begun in the background is waited for and used, unless it is overtaken. */
+/** Compacts now. A summary that was begun in the background is waited for and used, unless it was overtaken. */
 export async function runCompaction(
-  core: SessionCore,
-  { trigger, by }: { readonly trigger: CompactionTrigger; readonly by?: "provider" },
+  runtime: Runtime,
+  { trigger, by, isRecovering = false }: CompactionAsked,
   signal: AbortSignal,
 ): Promise<RunResult> {
-  const { memory } = core;
-  const found = by === undefined ? undefined : planProviderCompaction(core, trigger, 0);
+  const found = by === undefined ? undefined : planProviderCompaction(runtime.view(), trigger, 0);
   if (found !== undefined) {
-    await dropBackground(core);
-    const finished = await compactByProvider(core, found, signal);
+    await dropBackground(runtime);
+    const finished = await compactByProvider(runtime, found, signal);
     if (finished === "aborted") {
       const { tokensBefore } = found.plan;
-      core.note({
-        step: "compact",
-        reason: trigger,
-        outcome: "aborted",
-        tokensBefore,
-        tokensAfter: tokensBefore,
-      });
+      const unchanged = { tokensBefore, tokensAfter: tokensBefore };
+      runtime.note({ step: "compact", reason: trigger, outcome: "aborted", ...unchanged });
       return { status: "aborted" };
     }
-    if (finished !== "failed") return settle(core, finished);
+    if (finished !== "failed") return settle(runtime, finished, isRecovering);
     // What an earlier block stands for has to be readable for a summary of ours.
-    const edits = useShadowEdits(core);
-    if (edits.length > 0) core.commit({ name: "use-shadow", reason: "before-compaction" }, edits);
+    const edits = useShadowEdits(runtime.view());
+    if (edits.length > 0) runtime.commit({ step: "use-shadow", reason: "before-compaction", edits });
   }
-  const early = trigger === "manual" ? undefined : memory.background;
-  if (early !== undefined && isCurrent(core, early.foldedIds, early.then)) {
-    await waitForBackground(core, signal);
+  const { begun } = runtime.state();
+  if (begun !== undefined && trigger !== "manual") {
+    const finished = await begunOutcome(runtime, signal);
     if (signal.aborted) return { status: "aborted" };
-    const { finished } = early;
-    if (finished !== undefined && memory.background === early && isUsable(core, finished)) {
-      memory.background = undefined;
-      return settle(core, { ...finished, trigger });
-    }
+    const isCurrent = finished !== undefined && runtime.state().begun === begun;
+    if (isCurrent && (finished.outcome.status !== "compacted" || isUsable(runtime, finished)))
+      return settle(runtime, { ...finished, trigger }, isRecovering);
   }
-  await dropBackground(core);
-  const fits = trigger !== "context_limit_recovery" && fitsModel(core);
-  const plan = planCompaction(compactionInput(core, trigger));
-  return settle(core, await carryOut(core, plan, { trigger, fits, signal }));
+  await dropBackground(runtime);
+  const fits = trigger !== "context_limit_recovery" && fitsModel(runtime.view());
+  const plan = planCompaction(compactionInput(runtime.view(), trigger));
+  return settle(runtime, await carryOut(runtime, plan, { trigger, fits, signal }), isRecovering);
 }
 
-/** The compaction that the provider would be asked for now; undefined where it cannot be, or where that does not pay. */
-export function planProviderCompaction(
-  core: SessionCore,
-  trigger: CompactionTrigger,
-  idleMs: number,
-): ProviderPlan | undefined {
-  return core.ports.summarizer?.byProvider === undefined
-    ? undefined
-    : planByProvider(core, { input: compactionInput(core, trigger), idleMs });
+interface CompactionAsked {
+  readonly trigger: CompactionTrigger;
+  readonly by?: "provider";
+  /** A refused request needs it. */
+  readonly isRecovering?: boolean;
 }
 
-/** Begins a compaction that will soon be due. Requests go on; `runCompaction` puts it in force. */
-export function beginCompaction(core: SessionCore): RunResult {
-  const { memory, history } = core;
-  const then = { transcript: history.transcript(), source: history.source() };
-  const plan = planCompaction(earlyInput(core));
+/** Has the summary of a compaction written that will soon be due. Requests go on; `runCompaction` puts it in force. */
+export function beginCompaction(runtime: Runtime): RunResult {
+  const plan = planCompaction(earlyInput(runtime.view()));
   if (plan.status === "nothing") {
-    memory.spent.set("begin-compaction", memory.version);
+    runtime.change({ type: "spent", step: "begin-compaction" });
     return { status: "nothing", reason: plan.reason };
   }
+  runtime.change({ type: "compaction-begun", foldedIds: plan.foldedIds });
+  runtime.writeRest();
   const work = new AbortController();
-  const pending: PendingCompaction = {
-    then,
-    foldedIds: new Set(plan.foldedIds),
-    finished: undefined,
-    stop: () => work.abort(),
-    done: carryOut(core, plan, {
-      trigger: "threshold",
-      fits: true,
-      signal: work.signal,
-      background: true,
-    }).then((finished) => {
-      if (finished.outcome.status === "compacted" && memory.background === pending)
-        pending.finished = finished;
-      else {
-        // A failure counts from when it happened.
-        if (memory.background === pending) memory.background = undefined;
-        settle(core, finished);
-      }
-      memory.version++;
-    }),
+  const outcome = carryOut(runtime, plan, {
+    trigger: "threshold",
+    fits: true,
+    signal: work.signal,
+    background: "unheld",
+  });
+  const giveUp = async (): Promise<void> => {
+    if (runtime.background === pending) runtime.background = undefined;
+    work.abort();
+    const { end } = await outcome;
+    if (end !== undefined) runtime.log.emit({ ...asUnchanged(end), error: "overtaken" });
   };
-  memory.background = pending;
-  memory.version++;
-  return { status: "nothing", reason: "in-background" };
+  let dropped: Promise<void> | undefined;
+  const pending: PendingCompaction = {
+    outcome,
+    drop() {
+      dropped ??= giveUp();
+      return dropped;
+    },
+  };
+  runtime.background = pending;
+  return { status: "nothing", reason: "begun" };
+}
+
+/** What came of the compaction that was begun. After a restart nobody is writing its summary any more, so it is asked for again. */
+async function begunOutcome(runtime: Runtime, signal: AbortSignal): Promise<FinishedCompaction | undefined> {
+  const { background } = runtime;
+  if (background !== undefined) {
+    await untilAborted(background.outcome, { clock: runtime.ports.clock, signal });
+    return signal.aborted ? undefined : background.outcome;
+  }
+  const then = whenBegun(runtime.state(), runtime);
+  const plan = then && planCompaction(earlyInput(then));
+  if (plan === undefined || plan.status === "nothing") return undefined;
+  return carryOut(runtime, plan, { trigger: "threshold", fits: true, signal, background: "held" });
 }
 
 /** Waits for what was begun in the background, which keeps the process alive only here. */
-export async function waitForBackground({ memory, ports }: SessionCore, signal: AbortSignal): Promise<void> {
-  const { done } = memory.background ?? {};
-  if (done !== undefined) await untilAborted(done, { clock: ports.clock, signal });
+export async function waitForBackground({ background, ports }: Runtime, signal: AbortSignal): Promise<void> {
+  if (background !== undefined) await untilAborted(background.outcome, { clock: ports.clock, signal });
 }
 
 /** Waits for work that has limits of its own, or until the signal aborts. */
@@ -136,84 +132,24 @@ export async function untilAborted(
 const LONGEST_WAIT_MS = 3_600_000;
 
 /** Gives up what was begun in the background, and waits until it has stopped. */
-export async function dropBackground({ memory, log }: SessionCore): Promise<void> {
-  const pending = memory.background;
-  if (pending === undefined) return;
-  memory.background = undefined;
-  const { end } = pending.finished ?? {};
-  pending.stop();
-  if (end !== undefined) log.emit({ ...asUnchanged(end), error: "overtaken" });
-  await pending.done;
+export async function dropBackground(runtime: Runtime): Promise<void> {
+  const { background } = runtime;
+  runtime.change({ type: "compaction-dropped" });
+  await background?.drop();
 }
 
-/** From how many tokens on a compaction that is due at `dueTokens` is begun. */
-export function earlyTokens(core: SessionCore, dueTokens: number): number {
-  const keep = keepAmount(keepInput(core));
-  // Where the tail holds but a few steps, one more of them would make compactions more frequent.
-  if (keep.type === "tokens" && newestTokens(core) > keep.tokens * MAX_STEP_SHARE)
-    return Number.POSITIVE_INFINITY;
-  const mostTokens = dueTokens * MAX_LEAD_SHARE;
-  const leadTokens = keep.type === "tokens" ? Math.min(keep.tokens * LEAD_SHARE, mostTokens) : mostTokens / 2;
-  return dueTokens - leadTokens;
-}
-
-/** How much of the tail is still to come when the summary is begun; the rest of the time is the summarizer's. */
-const LEAD_SHARE = 0.5;
-const MAX_LEAD_SHARE = 0.1;
-/** The largest part of the tail that a step may take where compactions are begun early. */
-const MAX_STEP_SHARE = 1 / 3;
-
-function newestTokens({ window, meter }: SessionCore): number {
-  const newest = window().marked.at(-1);
-  return newest === undefined ? 0 : estimateMessageTokens(newest, meter.options());
-}
-
-/** What came since the plan was made counts as a part of the tail: so the window is as large as if it had been compacted when due. */
-function earlyInput(core: SessionCore): CompactionInput {
-  const input: CompactionInput = { ...compactionInput(core, "threshold"), autoContinue: "never" };
-  const keep = keepAmount(keepInput(core));
-  if (keep.type !== "tokens") return input;
-  const openTokens = core.believed.dueTokens() - core.meter.estimate().tokens;
-  const comingTokens = Math.max(0, openTokens) + newestTokens(core) / 2;
-  const tailTokens = Math.max(1, Math.floor(keep.tokens - comingTokens));
-  if (input.representation === "pivot" && input.tailTokens !== "as-settings") return { ...input, tailTokens };
-  return { ...input, settings: { ...core.memory.settings, keepRecentTokens: tailTokens } };
-}
-
-function keepInput(core: SessionCore): Parameters<typeof keepAmount>[0] {
-  const { representation = "pivot", ...input } = compactionInput(core, "threshold");
-  return { ...input, representation, overheadTokens: core.meter.overheadTokens() };
-}
-
-function compactionInput(core: SessionCore, trigger: CompactionTrigger): CompactionInput {
-  const { memory, options, history, meter, believed } = core;
-  return {
-    transcript: history.transcript(),
-    trigger,
-    representation: options.representation,
-    settings: memory.settings,
-    limits: believed.estimateLimits(),
-    overflow: believed.overflowSettings(),
-    profile: options.profile,
-    estimate: meter.options(),
-    redaction: options.redaction,
-    keep: core.heldOutputs(),
-    ...omitUndefined({ model: memory.model, summarizer: options.summarizer }),
-    ...omitUndefined({ pins: options.pins, autoContinue: options.autoContinue, tailTokens: options.tail }),
-    ...omitUndefined({ compactAt: options.compactAt }),
-  };
-}
-
-/** Asks for what was planned on the messages as they are; puts nothing in force. Events about the end are held back until it is certain what is. */
+/** Asks for what was planned; puts nothing in force. Events about the end are held back until it is certain what is. */
 async function carryOut(
-  { memory, log, options, ports, history }: SessionCore,
+  runtime: Runtime,
   plan: CompactionPlan | NothingToCompact,
   { trigger, fits, signal, background }: HowCarriedOut,
 ): Promise<FinishedCompaction> {
-  const then = { transcript: history.transcript(), source: history.source() };
-  const clock: Clock = background
-    ? { now: () => ports.clock.now(), sleep: (ms, over) => ports.clock.sleep(ms, over, "unheld") }
-    : ports.clock;
+  const { ports, options, log } = runtime;
+  const { history, hookStrikes } = runtime.state();
+  const clock: Clock =
+    background === "unheld"
+      ? { now: () => ports.clock.now(), sleep: (ms, over) => ports.clock.sleep(ms, over, "unheld") }
+      : ports.clock;
   let failure: CompactionFailed | undefined;
   let end: CompactionEnd | undefined;
   const outcome = await compact(
@@ -222,18 +158,18 @@ async function carryOut(
     {
       at: ports.clock.now(),
       signal,
-      hookStrikes: memory.hookStrikes,
+      hookStrikes,
       afterFailure: fits ? "keep" : "fold",
       ...omitUndefined({ hooks: ports.hooks, sessionId: options.sessionId }),
       onEvent(told) {
-        const event: CompactionEvent = background ? { ...told, background } : told;
+        const event: CompactionEvent = background ? { ...told, background: true } : told;
         if (event.type === "compaction_end") end = event;
         else if (event.type === "compaction.failed") failure = event;
         else log.emit(event);
       },
     },
   );
-  return { trigger, fits, outcome, then, failure, end };
+  return { trigger, fits, outcome, plannedOn: history, failure, end };
 }
 
 interface HowCarriedOut {
@@ -241,89 +177,68 @@ interface HowCarriedOut {
   /** The model still takes the window. */
   readonly fits: boolean;
   readonly signal: AbortSignal;
-  readonly background?: true;
+  /** Set when it was begun early; `unheld`: nobody waits for it, so it keeps no process alive. */
+  readonly background?: "held" | "unheld";
 }
 
 /** Puts a compaction in force, where it still can be. Every start has one end, which is emitted when it is certain what is in force. */
-function settle(core: SessionCore, finished: FinishedCompaction): RunResult {
-  const { log } = core;
+function settle(runtime: Runtime, finished: FinishedCompaction, isRecovering: boolean): RunResult {
+  const { log } = runtime;
   const { failure, end } = finished;
   let result: RunResult = { status: "failed", reason: "failed" };
+  runtime.background = undefined;
   try {
-    result = commitCompaction(core, finished);
+    result = commitCompaction(runtime, finished, isRecovering);
     return result;
   } finally {
     const isApplied = result.status === "applied";
     if (failure !== undefined) log.emit(isApplied ? failure : { ...failure, window: "kept" });
-    if (end !== undefined) log.emit(isApplied ? asNow(core, end) : asUnchanged(end));
+    if (end !== undefined) log.emit(isApplied ? asNow(runtime, end) : asUnchanged(end));
   }
 }
 
 /** Where requests went on, the figures of the plan are old. */
-function asNow(core: SessionCore, end: CompactionEnd): CompactionEnd {
+function asNow(runtime: Runtime, end: CompactionEnd): CompactionEnd {
   if (!end.background) return end;
-  const tokensAfter = core.memory.ledger.at(-1)?.tokensAfter ?? end.tokensAfter;
-  return { ...end, after: core.window().shown.length, tokensAfter };
+  const tokensAfter = runtime.state().ledger.at(-1)?.tokensAfter ?? end.tokensAfter;
+  return { ...end, after: runtime.view().window.shown.length, tokensAfter };
 }
 
-function commitCompaction(core: SessionCore, finished: FinishedCompaction): RunResult {
+function commitCompaction(runtime: Runtime, finished: FinishedCompaction, isRecovering: boolean): RunResult {
   const { trigger, fits, outcome } = finished;
-  const { memory, log } = core;
-  memory.hookStrikes = outcome.hookStrikes;
   for (const { hook, reason, text } of outcome.hookFailures)
-    log.warn("hook-failed", `The hook ${hook} ${reason}: ${text}`);
-  const { tokensBefore } = outcome;
+    runtime.log.warn("hook-failed", `The hook ${hook} ${reason}: ${text}`);
+  const { tokensBefore, hookStrikes } = outcome;
+  const over = (result: string): readonly SessionChange[] => [
+    { type: "compaction-over", trigger, result, fits, hookStrikes },
+  ];
+  const advanced = (came: "applied" | "nothing"): readonly SessionChange[] =>
+    isRecovering ? [{ type: "recovery-advanced", step: "compact", outcome: came }] : [];
   const unchanged = { step: "compact", reason: trigger, tokensBefore, tokensAfter: tokensBefore } as const;
   if (outcome.status === "unchanged" && outcome.reason === "aborted") {
-    core.note({ ...unchanged, outcome: "aborted" });
+    runtime.note({ ...unchanged, outcome: "aborted" }, over("aborted"));
     return { status: "aborted" };
   }
-  memory.isOverflowSeen = false;
-  if (outcome.status === "compacted" && isUsable(core, finished)) {
-    const step: Step = { name: "compact", reason: trigger, ...(outcome.degraded && { degraded: true }) };
-    const committed = core.commit(step, outcome.edits);
-    if (committed !== undefined) {
-      memory.isJustCompacted = true;
-      memory.held = undefined;
-      // A person who compacts by hand has dealt with the refusal.
-      if (trigger === "manual") memory.recovery = undefined;
-      startCoolDown(core, trigger, committed);
-      return { status: "applied", batch: committed.batch };
-    }
+  if (outcome.status === "compacted" && isUsable(runtime, finished)) {
+    const { edits, degraded } = outcome;
+    const committed = runtime.commit(
+      { step: "compact", reason: trigger, edits, ...(degraded && { degraded: true }) },
+      [...over("applied"), ...advanced("applied")],
+    );
+    if (committed !== undefined) return { status: "applied", batch: committed.batch };
   }
   const note = outcome.status === "unchanged" ? outcome.reason : "messages-changed";
   const status = IDLE_REASONS.has(note) ? "nothing" : "failed";
-  core.note({ ...unchanged, outcome: status, note });
-  const held = holdAfter(note, { before: memory.held, turn: memory.answers.size, fits });
-  if (held === undefined) startCoolDown(core, trigger, unchanged);
-  else memory.held = held;
-  if (outcome.status === "unchanged" && outcome.edits.length > 0)
-    core.commit({ name: "cancel-marker", reason: note }, outcome.edits);
-  // A person may ask again for what is held.
-  if (held === undefined) memory.spent.set("compact", memory.version);
+  const isHeld = HOLDING_REASONS.has(note);
+  const after: readonly SessionChange[] = [
+    // A person may ask again for what is held.
+    ...(isHeld ? [] : [{ type: "spent", step: "compact" } as const]),
+    ...advanced("nothing"),
+  ];
+  const edits = outcome.status === "unchanged" ? outcome.edits : [];
+  runtime.note({ ...unchanged, outcome: status, note }, [...over(note), ...(edits.length > 0 ? [] : after)]);
+  if (edits.length > 0) runtime.commit({ step: "cancel-marker", reason: note, edits }, after);
   return { status, reason: note };
-}
-
-/** After one that gained little the next automatic one waits for some turns. A person may compact a window that is not full. */
-function startCoolDown(
-  { memory, log, believed }: SessionCore,
-  trigger: CompactionTrigger,
-  { tokensBefore, tokensAfter }: { readonly tokensBefore: number; readonly tokensAfter: number },
-): void {
-  if (trigger === "manual") return;
-  const { state, warning } = afterCompaction(memory.trigger, {
-    tokensBefore,
-    tokensAfter,
-    limit: believed.conversationLimit(),
-    turn: memory.answers.size,
-  });
-  memory.trigger = state;
-  if (warning === undefined) return;
-  const { freedTokens, limitTokens, coolDownThroughTurn } = warning;
-  log.warn(
-    warning.type,
-    `A compaction freed ${freedTokens} of ${limitTokens} tokens; the next one waits until turn ${coolDownThroughTurn}.`,
-  );
 }
 
 /** Why a compaction had nothing to do, as opposed to failing. */
@@ -335,25 +250,23 @@ const IDLE_REASONS: ReadonlySet<string> = new Set<NotCompactedReason>([
   "lost-content",
 ]);
 
+/** After these a compaction that is due has to wait. */
+const HOLDING_REASONS: ReadonlySet<string> = new Set<NotCompactedReason>(["vetoed", "summary-failed"]);
+
 function asUnchanged(end: CompactionEnd): CompactionEnd {
   const { degraded: _, ...rest } = end;
   return { ...rest, after: end.before, tokensAfter: end.tokensBefore, error: end.error ?? "failed" };
 }
 
 /** True when every message that the edits hide is as its owner had it when they were decided, and every one that they change as it was shown. */
-function isUsable(core: SessionCore, { outcome, then }: FinishedCompaction): boolean {
-  const now = core.history.transcript();
-  if (then.transcript === now) return true;
+function isUsable(runtime: Runtime, { outcome, plannedOn }: FinishedCompaction): boolean {
+  const now = runtime.state().history;
+  if (plannedOn.transcript === now.transcript) return true;
   const isChanging = ({ type }: Edit): boolean => type === "replace-part" || type === "move-message";
   const changed = new Set(outcome.edits.filter(isChanging).flatMap(targetsOf));
-  return (
-    isCurrent(core, new Set(outcome.edits.flatMap(targetsOf)), then) && areSame(changed, then.transcript, now)
-  );
-}
-
-/** True while the owner has not changed these messages. */
-function isCurrent({ history }: SessionCore, ids: ReadonlySet<MessageId>, { source }: PlannedOn): boolean {
-  return source === history.source() || areSame(ids, source, history.source());
+  const targets = new Set(outcome.edits.flatMap(targetsOf));
+  const isCurrent = plannedOn.messages === now.messages || areSame(targets, plannedOn.messages, now.messages);
+  return isCurrent && areSame(changed, plannedOn.transcript, now.transcript);
 }
 
 /** True when these messages are the same in both. */

@@ -3,7 +3,7 @@ import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
 import { createSystemClock } from "../stores/system-clock.ts";
 import { ConfigurationError } from "../text/check.ts";
 import type { Message } from "../transcript/message.ts";
-import type { SessionEvent } from "./log.ts";
+import type { SessionEvent } from "./events.ts";
 import { createSession } from "./session.ts";
 
 const decoded = (message: object) => anthropic.decode([message] as never)[0] as Message;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { EngineOptions } from "../../test/rig/engine-session.ts";
 import { answer, conversation, startSession, step, user, words } from "../../test/rig/session.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../compaction/trigger/should-compact.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import type { Message } from "../transcript/message.ts";
-import type { SessionOptions } from "./options.ts";
 import type { Session } from "./session.ts";
 
 const MODEL = { provider: "anthropic", id: "claude-sonnet-4-5" };
@@ -55,7 +55,7 @@ describe("a session at its edges", () => {
   });
 
   it("can be compacted by hand after a refusal with automatic compaction off, as its advice says", async () => {
-    const session = setUp({ compaction: { autoCompact: false } });
+    const session = setUp({ compactAt: "never" });
     session.observe([...conversation(30), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
     expect(session.nextAction()).toMatchObject({ type: "give-up", reason: "auto-off" });
@@ -65,7 +65,7 @@ describe("a session at its edges", () => {
   });
 
   it("recovers once automatic compaction is switched on after a refusal, as its advice says", async () => {
-    const session = setUp({ compaction: { autoCompact: false } });
+    const session = setUp({ compactAt: "never" });
     session.observe([...conversation(30), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
     session.change({ type: "set-auto", autoCompact: true });
@@ -73,7 +73,7 @@ describe("a session at its edges", () => {
   });
 
   it("asks a model with a larger window after it has given up on a smaller one, as its advice says", async () => {
-    const session = setUp({ compaction: { autoCompact: false } });
+    const session = setUp({ compactAt: "never" });
     session.observe([...conversation(30), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
     session.useModel(MODEL, { contextTokens: 1_000_000, outputTokens: 8_000 });
@@ -248,31 +248,22 @@ describe("options of a session", () => {
     ["limits", { contextTokens: Number.NaN, outputTokens: 1 }],
     ["limits", { contextTokens: "200000", outputTokens: 1 }],
     ["limits", 200_000],
-    ["representation", "digest"],
     ["autoContinue", "sometimes"],
-    ["redactOutputs", true],
     ["estimator", "exactly"],
     ["redaction", "on"],
     ["pins", "AGENTS.md"],
     ["pins", [{ file: "AGENTS.md" }]],
-    ["prune", "on"],
-    ["prune", { hihgTokens: 3 }],
-    ["overflow", { formula: "seed" }],
-    ["overflow", { outputCapTokens: -1 }],
-    ["overflow", { reserved: 20_000 }],
+    ["keepTokens", "2k"],
     ["summarizer", { windowTokens: -1 }],
-    ["recallMaxChars", "9000"],
-    ["expectedTurns", "12"],
     ["onEvent", "log"],
     ["model", "claude"],
-    ["cache", { ttlMs: 1 }],
   ])("says what is wrong with %s: %j", (name, value) => {
-    expect(() => setUp({ [name]: value } as SessionOptions)).toThrow(new RegExp(`\\b${name}\\b`));
+    expect(() => setUp({ [name]: value } as EngineOptions)).toThrow(new RegExp(`\\b${name}\\b`));
   });
 
   it("says all that is wrong at once", () => {
-    const wrong = { representation: "digest", prune: "on", pins: 3 } as unknown as SessionOptions;
-    for (const name of ["representation", "prune", "pins"]) {
+    const wrong = { keepTokens: "digest", autoContinue: "on", pins: 3 } as unknown as EngineOptions;
+    for (const name of ["keepTokens", "autoContinue", "pins"]) {
       expect(() => setUp(wrong)).toThrow(new RegExp(`\\b${name} is `));
     }
   });

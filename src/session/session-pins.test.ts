@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createSession, type EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeClock, createFakeSummarizer, type FakeAnswer } from "../../test/rig/fakes.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { answer, step, user, words } from "../../test/rig/session.ts";
@@ -7,8 +8,7 @@ import type { Pin } from "../compaction/summary/pins.ts";
 import { fenceQuote } from "../compaction/summary/text.ts";
 import { outcomeText } from "../transcript/content.ts";
 import { isVisibleToModel, type Message, textOf } from "../transcript/message.ts";
-import type { SessionOptions } from "./options.ts";
-import { createSession, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 /** Whatever a model may write about pins, and nothing of use. */
 const ANSWERS: readonly FakeAnswer[] = [
@@ -43,7 +43,7 @@ function countIn(session: Session, text: string): number {
 const hasSummary = (session: Session): boolean =>
   session.projection().some(({ metadata }) => metadata?.kind === "compaction_summary");
 
-const start = (options: SessionOptions, answers: readonly FakeAnswer[]): Session =>
+const start = (options: EngineOptions, answers: readonly FakeAnswer[]): Session =>
   createSession({ clock: createFakeClock(), summarizer: createFakeSummarizer(...answers) }, options);
 
 const anyWords = fc
@@ -102,7 +102,7 @@ describe("pins", () => {
       ),
       { numRuns: runs(60) },
     );
-    expect(compactions).toBeGreaterThan(100);
+    expect(compactions).toBeGreaterThan(runs(60) * 1.5);
   }, 120_000);
 
   it("are found where the user marked them, without an option (FINDINGS A 11)", async () => {

@@ -258,7 +258,7 @@ describe("a refused request", () => {
   });
 
   it("RELIABILITY 1.8: auto off stops this path, too", () => {
-    const { session } = setUp({ compaction: { autoCompact: false } });
+    const { session } = setUp({ compactAt: "never" });
     session.observe(conversation(12, 1_500));
     session.onProviderError(OVERFLOW);
     expect(session.nextAction()).toMatchObject({ type: "give-up", reason: "auto-off" });
@@ -288,7 +288,7 @@ describe("a refused request", () => {
   });
 
   it("does not put secrets of an error into its message", () => {
-    const { session } = setUp({ compaction: { autoCompact: false } });
+    const { session } = setUp({ compactAt: "never" });
     session.append(user("u1", "hello"));
     const key = `sk-ant-api03-${"A1b2".repeat(23)}-AAAAAA`;
     session.onProviderError({

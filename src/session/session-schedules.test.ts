@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createSession } from "../../test/rig/engine-session.ts";
 import {
   createFakeClock,
   createFakeSummarizer,
@@ -15,9 +16,9 @@ import type { SpillStore } from "../tool-output/spill.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";
+import type { SessionEvent } from "./events.ts";
 import type { EditBatch } from "./history.ts";
-import type { SessionEvent } from "./log.ts";
-import { createSession, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read, one was changed.";
 const never = () => new Promise<string>(() => {});

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { createSession, type EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeClock } from "../../test/rig/fakes.ts";
+import { conversation, startSession } from "../../test/rig/session.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { SessionEvent } from "./log.ts";
-import type { SessionOptions } from "./options.ts";
-import { createSession, type Session } from "./session.ts";
+import type { SessionEvent } from "./events.ts";
+import type { Session } from "./session.ts";
 
 const words = (count: number): string =>
   Array.from({ length: count }, (_, index) => `w${index % 89}`).join(" ");
@@ -17,7 +18,7 @@ const long: Transcript = [
   { id: "last", role: "user", parts: [{ type: "text", text: "and?" }] },
 ];
 
-function open(options: SessionOptions = {}): { readonly session: Session; readonly events: SessionEvent[] } {
+function open(options: EngineOptions = {}): { readonly session: Session; readonly events: SessionEvent[] } {
   const events: SessionEvent[] = [];
   const session = createSession(
     { clock: createFakeClock(), summarizer: { summarize: async () => "## Goal\nAnswer every question." } },
@@ -54,7 +55,7 @@ describe("the state of a session", () => {
 
   it.each([
     ["nothing", undefined, 0],
-    ["another version", { v: 3, batches: [] }, 1],
+    ["another version", { v: 4, batches: [] }, 1],
     ["a text", "{}", 1],
     ["batches of no known shape", { v: 1, batches: [{ id: "x" }, null, 7] }, 3],
   ])("is a warning where it cannot be read: %s", async (_, state, unreadable) => {
@@ -102,5 +103,46 @@ describe("what is sent beside the messages", () => {
     expect(session.status().tokens - before).toBeGreaterThan(4_000);
     session.setOverhead({});
     expect(session.status().tokens).toBe(before);
+  });
+
+  it("of a refusal says nothing of another conversation", async () => {
+    const { session } = startSession();
+    session.observe(conversation(20));
+    session.onProviderError(new Error("prompt is too long: 42000 tokens > 40000 maximum"));
+    const state = JSON.parse(JSON.stringify(session.toJSON()));
+    const other = startSession().session;
+    await other.restore([{ id: "hello", role: "user", parts: [{ type: "text", text: "Hi." }] }], state);
+    expect(await other.prepare()).toMatchObject({ type: "none", fits: true });
+  });
+
+  it("does nothing that it cannot: what is no number, rung or scale is left out", async () => {
+    const { session } = startSession();
+    session.observe(conversation(20));
+    session.onProviderError(new Error("prompt is too long: 42000 tokens > 40000 maximum"));
+    const state = JSON.parse(JSON.stringify(session.toJSON()));
+    const { recovery, measure } = state.rest.fields;
+    for (const fields of [
+      { recovery: { ...recovery, tried: ["x"], limitTokens: -1 } },
+      { measure: { ...measure, scale: { scale: 1e308, spread: 0, observations: 1, epoch: 0, model: "m" } } },
+    ]) {
+      const again = startSession().session;
+      const rest = { ...state.rest, fields: { ...state.rest.fields, ...fields } };
+      await again.restore(conversation(20), { ...state, rest });
+      expect(Number.isFinite(again.status().tokens)).toBe(true);
+      expect((await again.prepare()).type).not.toBe("none");
+    }
+  });
+
+  it("counts after what was said of the session before it was restored", async () => {
+    const { session } = startSession({ systemChars: 100, toolsChars: 8_000 });
+    session.observe(conversation(4));
+    session.setManagement({ acts: "compacts" });
+    const state = JSON.parse(JSON.stringify(session.toJSON()));
+    const again = startSession().session;
+    again.setManagement({});
+    again.setOverhead({ systemChars: 100, toolsChars: 8_000 });
+    await again.restore(conversation(4), state);
+    expect(again.status().tokens).toBe(session.status().tokens);
+    expect(again.toJSON().rest?.fields.management).toBeUndefined();
   });
 });

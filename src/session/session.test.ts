@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createSession, type EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
@@ -6,12 +7,11 @@ import { createMemoryJournal, createMemorySpillStore } from "../stores/memory.ts
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript, Usage } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
-import type { SessionOptions, SessionPorts } from "./options.ts";
-import { createSession } from "./session.ts";
+import type { SessionPorts } from "./options.ts";
 
 const SUMMARY = "## Goal\nKeep the parser small.\n## Progress\nThe reader was written and tested.";
 
-function setUp(options: SessionOptions = {}, ports: Partial<SessionPorts> = {}) {
+function setUp(options: EngineOptions = {}, ports: Partial<SessionPorts> = {}) {
   const summarizer = createFakeSummarizer(SUMMARY);
   const journal = createMemoryJournal();
   const all = { summarizer, journal, spills: createMemorySpillStore(), ...ports };
@@ -49,8 +49,8 @@ describe("createSession", () => {
   });
 
   it("INT-5: lists every problem of its options at once", () => {
-    const options = { compaction: { maxTokens: -1 }, expectedTurns: 0, unheardOf: 1 } as SessionOptions;
-    expect(() => setUp(options)).toThrow(/compaction\.maxTokens.*expectedTurns.*unheardOf/s);
+    const options = { keepTokens: -1, systemChars: "none", unheardOf: 1 } as unknown as EngineOptions;
+    expect(() => setUp(options)).toThrow(/keepTokens.*systemChars.*unheardOf/s);
   });
 
   it("gives the same action for the same state, and changes nothing by asking", () => {
@@ -77,11 +77,14 @@ describe("createSession", () => {
     expect(session.nextAction()).toMatchObject({ type: "none" });
     const { entries } = await journal.read();
     const record = entries[0]?.value as {
-      edits: { handle: string; savedTokens: number; edit: { reason: string } }[];
+      edits: { omitted: { handle: string } }[];
+      tokensBefore: number;
+      tokensAfter: number;
     };
-    expect(record).toMatchObject({ type: "batch", step: "bound-outputs" });
-    expect(record.edits[0]?.savedTokens).toBeGreaterThan(1_000);
-    const recalled = await session.recall(record.edits[0]?.handle ?? "", { fromLine: 2_500, toLine: 2_501 });
+    expect(record).toMatchObject({ type: "delta", step: "bound-outputs" });
+    expect(record.tokensBefore - record.tokensAfter).toBeGreaterThan(1_000);
+    const { handle = "" } = record.edits[0]?.omitted ?? {};
+    const recalled = await session.recall(handle, { fromLine: 2_500, toLine: 2_501 });
     expect(recalled).toMatchObject({ status: "found", from: "spill", text: "line 2499\nline 2500\n" });
   });
 
@@ -184,8 +187,8 @@ describe("createSession", () => {
     session.observe(conversation(30));
     await session.prepare();
     session.append(answer("b1", "done", { usage: usage(700_000) }));
-    expect(session.nextAction()).toMatchObject({ type: "none" });
-    expect(events).toContainEqual(expect.objectContaining({ code: "usage-anomaly" }));
+    expect(await session.prepare()).toMatchObject({ type: "none" });
+    expect(events).toContainEqual(expect.objectContaining({ code: "usage-not-believed" }));
   });
 
   it("RECOVER-6: an answer that shows a window that was exceeded makes a compaction due", () => {
@@ -237,7 +240,7 @@ describe("createSession", () => {
   });
 
   it("PIVOT-11: compacts by hand at any time, also when auto is off, without telling the agent to go on", async () => {
-    const { session } = setUp({ compaction: { autoCompact: false } });
+    const { session } = setUp({ compactAt: "never" });
     session.observe(conversation(6));
     expect(session.nextAction().type).toBe("none");
     const action = session.nextAction({ demand: "manual" });

@@ -19,9 +19,8 @@ import {
   required,
   throwProblems,
 } from "../text/check.ts";
-import { asObject, asString, deepEqual, omitUndefined } from "../text/json.ts";
+import { asObject, asString, omitUndefined } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
-import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import {
   type Message,
   MODEL_RULE,
@@ -36,21 +35,21 @@ import {
   type RunResult,
   type SessionAction,
 } from "./action.ts";
-import type { PromptOverhead } from "./context-meter.ts";
-import { createSessionCore } from "./core.ts";
+import { type Decision, decide } from "./decide.ts";
 import type { EditBatch } from "./history.ts";
-import type { LedgerEntry } from "./metered-summarizer.ts";
-import { refuseBlock } from "./native-shadow.ts";
-import { decideNextAction, readSessionView } from "./next-action.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import type { PromptOverhead, WindowMeasure } from "./measure.ts";
+import { isAboutBlock, useShadowEdits } from "./native-shadow.ts";
 import { readSessionOptions, type SessionOptions, type SessionPorts } from "./options.ts";
 import type { Recalled, RecallRange, RecallRequest } from "./recall.ts";
 import { createContentRecall } from "./recall-content.ts";
-import { afterRefusal } from "./recovery.ts";
-import { type Restored, restoreBatches } from "./restore.ts";
+import { isAnyThoughtSent } from "./reduce.ts";
+import { type Restored, restoreSession } from "./restore.ts";
 import { runAction } from "./run-action.ts";
-import { dropBackground, untilAborted, waitForBackground } from "./run-compaction.ts";
-import { sessionState } from "./snapshot.ts";
-import type { SessionState } from "./state.ts";
+import { untilAborted, waitForBackground } from "./run-compaction.ts";
+import { createRuntime, type Runtime } from "./runtime.ts";
+import { type StoredState, storedState } from "./stored-state.ts";
+import type { SessionView } from "./view.ts";
 import { MANAGEMENT_SHAPE, type ProviderManagement } from "./window.ts";
 
 /**
@@ -70,7 +69,7 @@ export interface Session {
   /** Observes a transcript and applies the batches of the journal, or of a state from `toJSON`, again. */
   restore(transcript: Transcript, state?: unknown): Promise<Restored>;
   /** What was done so far, as plain data to store. */
-  toJSON(): SessionState;
+  toJSON(): StoredState;
   /** What the model is sent: what the newest compaction left, without hidden content, repaired for every provider. */
   projection(): Transcript;
   /** Every edit that makes the projection out of the transcript, for a format to apply to foreign messages. */
@@ -135,7 +134,7 @@ export type UndoResult =
 
 /** Settings, limit and estimate of a session as it is now. */
 export interface SessionStatus extends TriggerStatus {
-  readonly estimate: ContextEstimate;
+  readonly estimate: WindowMeasure;
   /** Counts the changes of the context. */
   readonly epoch: number;
   /** Answers of the model so far. */
@@ -143,56 +142,24 @@ export interface SessionStatus extends TriggerStatus {
   readonly isRunning: boolean;
   /** The edits in force, oldest first. */
   readonly batches: readonly EditBatch[];
+  /** Ids of batches that a journal, or `persist`, has not answered for yet. They are in force, and written again. */
+  readonly unsaved: readonly string[];
 }
 
 /** A session without messages. Throws only when the options cannot be used. */
 export function createSession(ports: SessionPorts, options: SessionOptions = {}): Session {
-  const core = createSessionCore(ports, readSessionOptions(options, ports ?? {}));
-  const { history, memory, meter, log, believed } = core;
-  const nextAction = (asked: NextActionOptions = {}): SessionAction => {
-    checkNextAction(asked);
-    return decideNextAction(readSessionView(core, asked));
-  };
+  const runtime = createRuntime(ports, readSessionOptions(options, ports ?? {}));
+  const { log } = runtime;
   const never = new AbortController().signal;
-  const run = (action: SessionAction, signal = never): Promise<RunResult> => runAction(core, action, signal);
-  const observe = (transcript: Transcript): void => {
-    memory.owner = "host";
-    core.take((known) => known.observe(transcript));
-  };
-
-  const warnOfWindow = (): void => {
-    if (!believed.isAllReserved()) return;
-    log.warn(
-      "no-usable-window",
-      `The reserve for the answer leaves nothing of a window of ${believed.limits().contextTokens} tokens.`,
-    );
-  };
-  warnOfWindow();
-
-  /** Whether it was said twice or given twice only the caller knows; the newest one given twice does no harm. */
-  const warnOfRepeated = (message: unknown): void => {
-    const id = asString(asObject(message).id) ?? "";
-    if (history.find(id) === undefined || history.source().at(-1)?.id === id) return;
-    if (memory.warned.has("message-repeated")) return;
-    memory.warned.add("message-repeated");
-    log.warn(
-      "message-repeated",
-      `The message ${id} is there already and was not taken again. If it was said again, give it an id of its own, or observe the whole list.`,
-    );
-  };
+  const run = (action: SessionAction, signal = never): Promise<RunResult> =>
+    runAction(runtime, action, signal);
+  const decideNow = (asked: NextActionOptions): Decision =>
+    runtime.isRunning ? whileRunning(runtime.view()) : decide(runtime.view(), asked);
 
   /** Starts or continues the recovery of a refused request. */
   const refuse = (error: unknown, report: ProviderErrorReport): void => {
-    believed.refused(report, meter.estimate().tokens);
-    memory.recovery = afterRefusal(memory.recovery, {
-      error,
-      report,
-      estimate: meter.estimateUncounted(),
-      limitTokens: believed.fittingTokens(),
-      windowTokens: believed.limits().contextTokens,
-      auto: memory.settings.autoCompact ? "on" : "off",
-    });
-    memory.version++;
+    runtime.change({ type: "refused", error, report });
+    runtime.writeRest();
   };
 
   async function runAll({ signal = never, ...given }: PrepareOptions): Promise<SessionAction> {
@@ -200,9 +167,20 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     let unmet: IdleReason | undefined;
     const answer = (action: SessionAction): SessionAction =>
       action.type === "none" && unmet !== undefined ? { ...action, reason: unmet } : action;
-    const maxSteps = MAX_STEPS + (core.options.stages?.length ?? 0);
+    const next = async (): Promise<SessionAction> => {
+      const { action, watermarks } = decideNow(asked);
+      if (watermarks === undefined || watermarks === runtime.state().watermarks) return action;
+      runtime.change({ type: "looked", watermarks });
+      // What is done next is written with what was found; nothing else would say it.
+      if (!("version" in action)) {
+        runtime.writeRest();
+        await log.written();
+      }
+      return action;
+    };
+    const maxSteps = MAX_STEPS + (runtime.options.stages?.length ?? 0);
     for (let step = 0; step < maxSteps; step++) {
-      const action = nextAction(asked);
+      const action = await next();
       if (!("version" in action)) return answer(action);
       const result = await run(action, signal);
       const { status } = result;
@@ -212,21 +190,24 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       asked = { ...given, demand: "none" };
       if (given.demand === "manual") unmet = whyNotCompacted(result);
     }
-    return answer(nextAction(asked));
+    return answer(await next());
   }
 
   async function settled(signal = never): Promise<void> {
-    await waitForBackground(core, signal);
-    if (memory.background?.finished !== undefined && !signal.aborted)
-      await run({ type: "compact", version: memory.version, trigger: "threshold" }, signal);
+    if (runtime.background !== undefined) {
+      await waitForBackground(runtime, signal);
+      const { version } = runtime.state();
+      if (!signal.aborted) await run({ type: "compact", version, trigger: "threshold" }, signal);
+    }
     await toolSummariesSettled(signal);
   }
 
   async function toolSummariesSettled(signal = never): Promise<void> {
-    for (let step = 0; step < MAX_STEPS && core.pending.list().length > 0 && !signal.aborted; step++) {
-      await untilAborted(core.pending.arrived(), { clock: core.ports.clock, signal });
-      const visibleResults = core.countedResults().length;
-      const action = { type: "summarize-tool-results", version: memory.version, visibleResults } as const;
+    for (let step = 0; step < MAX_STEPS && runtime.state().pending.length > 0 && !signal.aborted; step++) {
+      await untilAborted(runtime.answers.arrived(), { clock: ports.clock, signal });
+      const { version } = runtime.state();
+      const visibleResults = runtime.view().countedResults.length;
+      const action = { type: "summarize-tool-results", version, visibleResults } as const;
       if ((await run(action, signal)).status === "busy") break;
     }
     await log.written();
@@ -234,35 +215,43 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
   return {
     append(message) {
-      const before = history.source();
-      core.take((known) => known.append(message));
-      if (history.source() === before) warnOfRepeated(message);
+      const { messages } = runtime.state().history;
+      runtime.change({ type: "appended", message });
+      if (runtime.state().history.messages !== messages) return;
+      // Whether it was said twice or given twice only the caller knows; the newest one given twice does no harm.
+      const id = asString(asObject(message).id) ?? "";
+      if (messages.at(-1)?.id === id || !messages.some((known) => known.id === id)) return;
+      runtime.warnOnce(
+        "message-repeated",
+        `The message ${id} is there already and was not taken again. If it was said again, give it an id of its own, or observe the whole list.`,
+      );
     },
-    observe,
-    nextAction,
+
+    observe: (transcript) => runtime.change({ type: "observed", transcript }),
+
+    nextAction(asked = {}) {
+      checkNextAction(asked);
+      return decideNow(asked).action;
+    },
+
     run,
-
-    async restore(transcript, state) {
-      believed.restore(asObject(state).windows);
-      memory.isRestoring = true;
-      observe(transcript);
-      return restoreBatches(core, state);
-    },
-
-    toJSON: () => sessionState(core),
+    restore: (transcript, state) => restoreSession(runtime, transcript, state),
+    toJSON: () => storedState(runtime.view()),
 
     async prepare(given = {}) {
       checkPrepare(given);
-      if (given.demand === "manual" && history.source().length === 0) {
+      log.writeAgain();
+      if (given.demand === "manual" && runtime.state().history.messages.length === 0) {
         log.warn(
           "no-messages",
           "A compaction was asked for before the session has any message: observe or restore them first.",
         );
         return { type: "none", reason: "no-messages", fits: true };
       }
+      runtime.warnOfUsage();
       const action = await runAll(given);
-      const isLoopOver = given.moment === "after-turn" && isFinished(core.window().shown);
-      if (!isLoopOver || core.pending.list().length === 0) return action;
+      const isLoopOver = given.moment === "after-turn" && isFinished(runtime.view().window.shown);
+      if (!isLoopOver || runtime.state().pending.length === 0) return action;
       await toolSummariesSettled(given.signal);
       const { demand: _, ...rest } = given;
       return runAll(rest);
@@ -272,22 +261,27 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
     onProviderError(error, options) {
       const report = classifyProviderError(error, options);
-      if (report.recovery === "leave-out-thoughts")
-        return core.refuseThoughts(report.class) ? report : { ...report, recovery: "none" };
+      if (report.recovery === "leave-out-thoughts") {
+        if (!isAnyThoughtSent(runtime.view())) return { ...report, recovery: "none" };
+        runtime.change({ type: "thoughts-refused", reason: report.class });
+        runtime.writeRest();
+        return report;
+      }
       // The block of a compaction is a thought of the provider's, too.
-      if (report.recovery === "none" && refuseBlock(core, report))
+      if (report.recovery === "none" && refuseBlock(runtime, report))
         return { ...report, recovery: "leave-out-thoughts" };
       if (report.recovery !== "none") refuse(error, report);
       return report;
     },
 
     onEmptyAnswer({ usage, finish }) {
+      const { believed, measure, state } = runtime.view();
       const { isOverflow } = detectSilentOverflow({
         usage,
         ...(finish !== undefined && { stopReason: finish }),
-        contextWindowTokens: believed.limits().contextTokens,
-        sentEstimateTokens: meter.estimate().tokens,
-        moment: memory.isJustCompacted ? "just-compacted" : "other",
+        contextWindowTokens: believed.limits.contextTokens,
+        sentEstimateTokens: measure.tokens,
+        moment: state.isJustCompacted ? "just-compacted" : "other",
       });
       if (!isOverflow) return "empty";
       const error = new Error("The model answered nothing, because the conversation fills its window.");
@@ -296,78 +290,81 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     },
 
     async undo() {
-      if (memory.isRunning) return { status: "busy" };
-      const batch = core.takeBack();
-      if (batch !== undefined) await dropBackground(core);
+      if (runtime.isRunning) return { status: "busy" };
+      const { background } = runtime;
+      const batch = runtime.takeBack();
+      if (batch !== undefined) await background?.drop();
       await log.written();
       return batch === undefined ? { status: "nothing" } : { status: "undone", batch };
     },
 
-    recall: createContentRecall(core),
+    recall: createContentRecall(runtime),
 
     status() {
-      const estimate = meter.estimate();
+      const { state, measure, believed } = runtime.view();
       return {
-        settings: memory.settings,
-        contextWindowTokens: believed.limits().contextTokens,
-        ...believed.tokenLimit(),
-        tokens: estimate.tokens,
-        estimate,
-        epoch: meter.epoch(),
-        turn: memory.answers.size,
-        isRunning: memory.isRunning,
-        batches: history.batches(),
+        settings: state.settings,
+        contextWindowTokens: believed.limits.contextTokens,
+        ...believed.tokenLimit,
+        tokens: measure.tokens,
+        estimate: measure,
+        epoch: state.measure.epoch,
+        turn: state.turn,
+        isRunning: runtime.isRunning,
+        batches: state.history.batches,
+        unsaved: log.unsaved(),
       };
     },
 
     change(change) {
-      const changed = changeSettings(memory.settings, change);
+      const changed = changeSettings(runtime.state().settings, change);
       if (changed.status === "changed") {
-        memory.settings = changed.settings;
-        if (change.type === "set-auto") {
-          memory.recovery = undefined;
-          memory.held = undefined;
-          void dropBackground(core);
-        }
-        memory.version++;
+        const { settings } = changed;
+        runtime.change({ type: "settings-changed", settings, isAuto: change.type === "set-auto" });
+        runtime.writeRest();
       }
       return changed;
     },
 
     setOverhead(overhead) {
       checkOverhead(overhead);
-      if (meter.setOverhead(overhead)) memory.version++;
+      runtime.change({ type: "overhead-changed", overhead });
     },
 
-    sent: () => core.noteSent(),
+    sent: () => runtime.change({ type: "sent" }),
 
     setManagement(management) {
       checkManagement(management);
-      if (deepEqual(management, memory.management)) return;
-      memory.management = management;
-      memory.version++;
+      runtime.change({ type: "management-changed", management });
     },
 
     useModel(model, limits = {}) {
       throwProblems(check(USE_MODEL_SHAPE, { model, limits }));
-      memory.model = model;
-      believed.setLimits(omitUndefined(limits));
-      // Refusals of the last model do not apply to this one.
-      memory.recovery = undefined;
-      memory.recoveryCompactions = 0;
-      memory.isOverflowSeen = false;
-      memory.held = undefined;
-      memory.providerFailed = false;
-      meter.setModel(model);
-      core.changed("model", `${model.provider}/${model.id}`);
-      warnOfWindow();
+      runtime.change({ type: "model-changed", model, limits: omitUndefined(limits) });
     },
 
-    projection: () => core.window().shown,
-    edits: () => [...history.batches().flatMap((batch) => batch.edits), ...core.window().edits],
-    transcript: () => history.transcript(),
-    ledger: () => [...memory.ledger],
+    projection: () => runtime.view().window.shown,
+    edits: () => {
+      const { state, window } = runtime.view();
+      return [...state.history.batches.flatMap((batch) => batch.edits), ...window.edits];
+    },
+    transcript: () => runtime.state().history.transcript,
+    ledger: () => runtime.state().ledger,
   };
+}
+
+/** While an action is being run there is nothing to decide. */
+function whileRunning({ measure, believed }: SessionView): Decision {
+  const fits = measure.tokens < (believed.tokenLimit.limitTokens ?? Number.POSITIVE_INFINITY);
+  return { action: { type: "none", reason: "in-progress", fits }, watermarks: undefined };
+}
+
+/** Puts the shadow in place of a block that the provider was asked for and does not take back; false where the error is about something else. */
+function refuseBlock(runtime: Runtime, report: ProviderErrorReport): boolean {
+  if (!isAboutBlock(runtime.view(), report)) return false;
+  runtime.change({ type: "provider-failed" });
+  const edits = useShadowEdits(runtime.view());
+  return runtime.commit({ step: "use-shadow", reason: "refused", edits }) !== undefined;
 }
 
 const checkPrepare = optionsCheck({ ...NEXT_ACTION_SHAPE, signal: abortSignal });

@@ -11,151 +11,84 @@ import {
 } from "../transcript/message.ts";
 import type { CallId, Part, ToolPart } from "../transcript/part.ts";
 
-/** The owner's messages. A method that takes messages gives the index of the first that is new or different, or undefined. */
-interface SourceMessages {
-  messages(): Transcript;
-  find(id: MessageId): Message | undefined;
-  append(message: Message): number | undefined;
-  observe(transcript: Transcript): number | undefined;
+/** The owner's messages with one more: one with a known id takes that message's place, and a result joins its call. */
+export function appendTo(messages: Transcript, given: Message): Transcript {
+  refuseList(given);
+  const [whole] = sanitizeMessage(given);
+  if (whole === undefined) return messages;
+  const { joined, rest } = joinResults(messages, whole);
+  if (rest.parts.length === 0 && rest !== whole) return joined;
+  const known = joined.findLastIndex(({ id }) => id === rest.id);
+  const index = known === -1 ? joined.length : known;
+  const others = joined.toSpliced(index, 1);
+  const message = (isRepeating([rest], others) && withUniqueIds([...others, rest]).at(-1)) || rest;
+  if (deepEqual(joined[index], message)) return joined;
+  return index === joined.length ? joined.concat(message) : joined.with(index, message);
 }
 
-/** Ids are unique, and a message that is given again with the same content stays the same object. */
-export function createSourceMessages(): SourceMessages {
-  let messages: Transcript = [];
-  const indexes = new Map<MessageId, number>();
-  /** By the id of a call: the message that makes it. */
-  const callers = new Map<CallId, MessageId>();
-  /** Messages that left the list, so that they can be recalled. */
-  const departed = new Map<MessageId, Message>();
-
-  function replaceFrom(index: number, newer: Transcript): void {
-    const older = messages.slice(index);
-    for (const message of older) {
-      indexes.delete(message.id);
-      departed.set(message.id, message);
-      forgetCalls(message);
-    }
-    const known = new Map(older.map((message) => [message.id, message]));
-    messages = messages.slice(0, index).concat(
-      newer.map((message) => {
-        const old = known.get(message.id);
-        return old !== undefined && deepEqual(old, message) ? old : message;
-      }),
-    );
-    for (const [offset, message] of messages.slice(index).entries()) {
-      indexes.set(message.id, index + offset);
-      departed.delete(message.id);
-      noteCalls(message);
-    }
-  }
-
-  function noteCalls(message: Message): void {
-    for (const callId of callIdsOf(message)) callers.set(callId, message.id);
-  }
-
-  function forgetCalls(message: Message): void {
-    for (const callId of callIdsOf(message)) if (callers.get(callId) === message.id) callers.delete(callId);
-  }
-
-  /** True when a call of the message has an empty id, or one that another call has. */
-  function repeatsCall(message: Message, isOther: (caller: MessageId) => boolean): boolean {
-    const own = new Set<CallId>([""]);
-    return callIdsOf(message).some((callId) => {
-      const caller = callers.get(callId);
-      const isRepeated = own.has(callId) || (caller !== undefined && isOther(caller));
-      own.add(callId);
-      return isRepeated;
-    });
-  }
-
-  /** Looks only at what is new: known ids are unique. */
-  function hasRepeatedIds(transcript: Transcript, same: number): boolean {
-    const seen = new Set<MessageId>();
-    const seenCalls = new Set<CallId>();
-    const isBefore = (id: MessageId): boolean => (indexes.get(id) ?? same) < same;
-    return transcript.slice(same).some((message) => {
-      const { id } = message;
-      const callIds = callIdsOf(message);
-      if (seen.has(id) || isBefore(id) || repeatsCall(message, isBefore)) return true;
-      if (callIds.some((callId) => seenCalls.has(callId))) return true;
-      seen.add(id);
-      for (const callId of callIds) seenCalls.add(callId);
-      return false;
-    });
-  }
-
-  function replaceAt(index: number, message: Message): void {
-    forgetCalls(messages[index] as Message);
-    messages = messages.with(index, message);
-    noteCalls(message);
-  }
-
-  /** Gives results that came without their calls to the calls that wait for them; the message that is left is for `append`. */
-  function joinResults(message: Message): { readonly first: number; readonly rest: Message } {
-    let first = Number.POSITIVE_INFINITY;
-    const parts = message.parts.filter((part) => {
-      if (part.type !== "tool" || !part.callMissing) return true;
-      const index = indexes.get(callers.get(part.callId) ?? "");
-      const caller = index === undefined ? undefined : messages[index];
-      const place = caller?.parts.findIndex((call) => isWaiting(call, part.callId)) ?? -1;
-      if (index === undefined || caller === undefined || place === -1) return true;
-      const call = { ...(caller.parts[place] as ToolPart), outcome: part.outcome };
-      replaceAt(index, { ...caller, parts: caller.parts.with(place, call) });
-      first = Math.min(first, index);
-      return false;
-    });
-    return { first, rest: parts.length === message.parts.length ? message : { ...message, parts } };
-  }
-
-  return {
-    messages: () => messages,
-
-    find(id) {
-      const index = indexes.get(id);
-      return index === undefined ? departed.get(id) : messages[index];
-    },
-
-    append(given) {
-      refuseList(given);
-      const [whole] = sanitizeMessage(given);
-      if (whole === undefined) return undefined;
-      const { first, rest: readable } = joinResults(whole);
-      if (readable.parts.length === 0 && readable !== whole) return first;
-      const index = indexes.get(readable.id) ?? messages.length;
-      const others = () => messages.filter((_, place) => place !== index);
-      const isRepeating = repeatsCall(readable, (caller) => caller !== readable.id);
-      const message = (isRepeating && withUniqueIds([...others(), readable]).at(-1)) || readable;
-      const before = messages[index];
-      if (deepEqual(before, message)) return first < index ? first : undefined;
-      if (before === undefined) replaceFrom(index, [message]);
-      else replaceAt(index, message);
-      return Math.min(first, index);
-    },
-
-    observe(transcript) {
-      if (!Array.isArray(transcript)) checkTranscript(transcript, "transcript");
-      const alike = firstDifference(messages, transcript);
-      const given = sanitizeFrom(transcript, alike);
-      const isRepeating = hasRepeatedIds(given, alike);
-      const newest = isRepeating ? withUniqueIds(given) : given;
-      const same = isRepeating ? firstDifference(messages, newest) : alike;
-      if (same === messages.length && same === newest.length) return undefined;
-      replaceFrom(same, newest.slice(same));
-      return same;
-    },
-  };
-}
-
-/** True for the call of that id while it has no result. */
-function isWaiting(part: Part, callId: CallId): boolean {
-  return (
-    part.type === "tool" && part.callId === callId && !part.callMissing && part.outcome.status === "pending"
+/** The newest full list of messages that someone else owns: ids are unique, and what is equal stays the same object. */
+export function observeIn(messages: Transcript, transcript: Transcript): Transcript {
+  if (!Array.isArray(transcript)) checkTranscript(transcript, "transcript");
+  const alike = firstDifference(messages, transcript);
+  const given = sanitizeFrom(transcript, alike);
+  const isRepeated = isRepeating(given.slice(alike), given.slice(0, alike));
+  const newest = isRepeated ? withUniqueIds(given) : given;
+  const same = isRepeated ? firstDifference(messages, newest) : alike;
+  if (same === messages.length && same === newest.length) return messages;
+  const older = new Map(messages.slice(same).map((message) => [message.id, message]));
+  return messages.slice(0, same).concat(
+    newest.slice(same).map((message) => {
+      const old = older.get(message.id);
+      return old !== undefined && deepEqual(old, message) ? old : message;
+    }),
   );
 }
 
-/** The ids of the calls that a message makes; a result without its call is none. */
-function callIdsOf({ parts }: Message): readonly CallId[] {
-  return parts.flatMap((part) => (part.type === "tool" && !part.callMissing ? [part.callId] : []));
+/** Gives results that came without their calls to the calls that wait for them; the message that is left is for `appendTo`. */
+function joinResults(
+  messages: Transcript,
+  message: Message,
+): { readonly joined: Transcript; readonly rest: Message } {
+  let joined = messages;
+  const parts = message.parts.filter((part) => {
+    if (part.type !== "tool" || !part.callMissing) return true;
+    const index = joined.findLastIndex((each) => each.parts.some((call) => isWaiting(call, part.callId)));
+    const caller = joined[index];
+    if (caller === undefined) return true;
+    const calls = caller.parts.map((call) =>
+      isWaiting(call, part.callId) ? { ...call, outcome: part.outcome } : call,
+    );
+    joined = joined.with(index, { ...caller, parts: calls });
+    return false;
+  });
+  return { joined, rest: parts.length === message.parts.length ? message : { ...message, parts } };
+}
+
+/** True when one of the newer messages has an id that another has, or a call of theirs has an empty id or one that another has. */
+function isRepeating(newer: Transcript, before: Transcript): boolean {
+  const ids = new Set<MessageId>();
+  const callIds = new Set<CallId>([""]);
+  for (const message of newer) {
+    if (ids.has(message.id)) return true;
+    ids.add(message.id);
+    for (const part of message.parts) {
+      if (!isCall(part)) continue;
+      if (callIds.has(part.callId)) return true;
+      callIds.add(part.callId);
+    }
+  }
+  const isCallRepeated = (part: Part): boolean => isCall(part) && callIds.has(part.callId);
+  return before.some(({ id, parts }) => ids.has(id) || (callIds.size > 1 && parts.some(isCallRepeated)));
+}
+
+/** True for the call of that id while it has no result. */
+function isWaiting(part: Part, callId: CallId): part is ToolPart {
+  return isCall(part) && part.callId === callId && part.outcome.status === "pending";
+}
+
+/** True for a call; a result without its call is none. */
+function isCall(part: Part): part is ToolPart {
+  return part.type === "tool" && !part.callMissing;
 }
 
 /** Messages from outside may not be what their type says; known ones were checked when they came in. */
@@ -188,7 +121,7 @@ export function isPart(value: unknown): value is Part {
     case "tool":
       return typeof value.callId === "string" && typeof value.tool === "string" && isOutcome(value.outcome);
     case "file":
-      return typeof value.mime === "string";
+      return true;
     case "compaction":
       return value.trigger === "auto" || value.trigger === "manual";
     case "opaque":
@@ -200,14 +133,20 @@ export function isPart(value: unknown): value is Part {
 
 /** The message with unreadable parts replaced by a placeholder; an empty list for a value that is no message. */
 function sanitizeMessage(given: Message): readonly Message[] {
-  if (isMessage(given)) return [given];
+  if (isMessage(given) && isReadableUsage(given.usage)) return [given];
   if (!hasMessageFields(given)) {
     refuseForeign(given, "message");
     return [];
   }
-  const message: Message = given;
+  const { usage, ...message }: Message = given;
   // In its place, so that the parts behind it keep their handles.
-  return [{ ...message, parts: message.parts.map((part) => (isPart(part) ? part : UNREADABLE)) }];
+  const parts = message.parts.map((part) => (isPart(part) ? part : UNREADABLE));
+  return [{ ...message, parts, ...(usage !== undefined && isReadableUsage(usage) && { usage }) }];
+}
+
+/** True for no usage, and for one whose fields can be looked at. */
+function isReadableUsage(usage: unknown): boolean {
+  return usage === undefined || isObject(usage);
 }
 
 const UNREADABLE: Part = { type: "opaque", name: "unreadable" };

@@ -1,296 +1,180 @@
-import { decodeDelta, encodeDelta, type TextDelta } from "../text/delta.ts";
-import { hashText, isObject } from "../text/json.ts";
-import { type Edit, hideMessage } from "../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../transcript/message.ts";
-import type { EditBatch } from "./history.ts";
-import { isPendingSummary, type PendingSummary } from "./pending-summaries.ts";
-import { isMessage, isPart } from "./source-messages.ts";
-import type { StoredBindings } from "./thoughts.ts";
-
-/** What was done in a session, as plain data to store: with the same messages it gives the same window. */
-export interface SessionState {
-  readonly v: 2;
-  /** The edits in force, oldest first. What cannot be taken back any more is one batch. */
-  readonly batches: readonly StoredBatch[];
-  /** Tool summaries that were asked for and are not in the window yet. */
-  readonly pendingSummaries?: readonly PendingSummary[];
-  /** What refusals and answers have shown of the models' windows; unset when they showed nothing. */
-  readonly windows?: readonly LearnedWindow[];
-  /** What the thoughts of the model are bound to; unset when there are none and nothing was edited. */
-  readonly thoughts?: StoredBindings;
-}
-
-/** What refusals and answers have shown of one model's window. */
-export interface LearnedWindow {
-  /** `provider/model`; empty while the model is unknown. */
-  readonly model: string;
-  readonly windowTokens: number;
-  /**
-   * `named` by a refusal; `assumed` to be smaller than what was refused; `accepted`: larger than was known, since the
-   * provider took more.
-   */
-  readonly figure: "named" | "assumed" | "accepted";
-  /** How many tokens the provider counts for one of our estimate. */
-  readonly countingFactor: number;
-}
+import type { HookStrikes } from "../compaction/ask.ts";
+import type { ModelLimits } from "../compaction/trigger/overflow.ts";
+import type { CompactionSettings } from "../compaction/trigger/should-compact.ts";
+import type { MessageId, ModelRef, Transcript } from "../transcript/message.ts";
+import { EMPTY_HISTORY, type History } from "./history.ts";
+import type { HeldCompaction } from "./hold.ts";
+import type { LearnedWindow } from "./learned-window.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import { FRESH_MEASURE, type MeasureState, withOverhead } from "./measure.ts";
+import type { ResolvedSessionOptions } from "./options.ts";
+import type { PendingSummary } from "./pending-summaries.ts";
+import type { RecoveryState } from "./recovery.ts";
+import { NO_BINDINGS, type ThoughtBindings } from "./thoughts.ts";
+import type { ProviderManagement } from "./window.ts";
 
 /**
- * A batch as it is stored. What its edits take from the messages, or from the summary before, is named and not repeated,
- * so it can only be read together with them.
+ * Everything that a decision reads. A value: `reduce` gives the next one, and nothing changes one that was given out. What
+ * follows from it (the window, its size, its limit) is computed in `view.ts`, and is not in here.
  */
-export interface StoredBatch extends Omit<EditBatch, "edits"> {
-  readonly edits: readonly StoredEdit[];
+export interface SessionState {
+  /** The owner's messages, and the batches of edits in force. */
+  readonly history: History;
+  /** Who keeps the messages: a host that gives whole lists also compacts where a marker asks for it. */
+  readonly owner: "session" | "host";
+  readonly model: ModelRef | undefined;
+  /** What was said of the model's window; the rest is what is known of the model. */
+  readonly limits: Partial<ModelLimits>;
+  readonly settings: CompactionSettings;
+  /** What the provider does about the window by itself. */
+  readonly management: ProviderManagement;
+
+  /** Grows with every change that a decision may depend on; an action says on which version it was decided. */
+  readonly version: number;
+  /** Finished answers of the model. */
+  readonly turn: number;
+  /** Messages that came in or were changed. */
+  readonly arrivals: number;
+  /** Batches that were ever made: a part of their ids, since a clock may stand still. */
+  readonly batchCount: number;
+
+  /** What was learned of how the provider counts, and since when usage holds. */
+  readonly measure: MeasureState;
+  /** What refusals and answers have shown of the models' windows. */
+  readonly windows: readonly LearnedWindow[];
+  /** What the thoughts of the model are bound to. Those that came since the last edit are not in it yet. */
+  readonly thoughts: ThoughtBindings;
+  /** The epoch in which the window was sent, where the owner says so, until the answer comes. */
+  readonly sentIn: number | undefined;
+
+  /** No automatic compaction up to this turn: the last one gained little. */
+  readonly coolDownThroughTurn: number | undefined;
+  /** A compaction that is due and waits, after a failed summary or a veto. */
+  readonly held: HeldCompaction | undefined;
+  /** Compactions in a row that gained nothing, and the estimate at the last of them. */
+  readonly idle: { readonly count: number; readonly tokens: number };
+  /** A compaction whose summary is being written while requests go on. */
+  readonly begun: BegunCompaction | undefined;
+  readonly hookStrikes: HookStrikes;
+  /** The window was compacted since the last answer. */
+  readonly isJustCompacted: boolean;
+  /** The answer that showed that the window was exceeded, once something was done about it. */
+  readonly dealtWith: MessageId | undefined;
+  /** Where the next look for mechanical edits is worth its time. */
+  readonly watermarks: Watermarks;
+  /** Tool summaries that were asked for and are not in the window yet. */
+  readonly pending: readonly PendingSummary[];
+
+  /** The provider was asked to compact and did not: it is not asked again. */
+  readonly providerFailed: boolean;
+  /** The transcript before a provider's own compaction came in, until a shadow is made of it. Not stored: its owner has taken it away. */
+  readonly beforeNative: Transcript;
+
+  /** A refused request, until an answer or another request. */
+  readonly recovery: RecoveryState | undefined;
+  /** Compactions of a refused request since the last answer. */
+  readonly recoveryCompactions: number;
+  /** An edit was undone: nothing is done automatically up to this turn. */
+  readonly pausedThroughTurn: number;
+  /** The step that was undone last. */
+  readonly undoneStep: string | undefined;
+  /** Which of the user's own stages were called. */
+  readonly stages: StageState;
+  /** Steps that changed nothing, by the version at which they were tried. */
+  readonly spent: Readonly<Record<string, number>>;
+  /** What each step gained, oldest first. */
+  readonly ledger: readonly LedgerEntry[];
 }
 
-/** An edit as it is, or in fewer words. */
-type StoredEdit =
-  | Edit
-  | HiddenRun
-  | (Omit<Extract<Edit, { type: "replace-part" }>, "part"> & { readonly part: StoredValue })
-  | (Omit<Extract<Edit, { type: "insert-message" }>, "message"> & { readonly message: StoredValue });
-
-/** Hides messages that follow each other in the source. */
-interface HiddenRun {
-  readonly type: "hide-run";
-  readonly first: MessageId;
-  readonly last: MessageId;
-  readonly count: number;
-  /** Of all their ids: a run of other messages is not hidden. */
-  readonly hash: number;
-  readonly stage: string;
-  readonly reason: string;
+/** A compaction that was begun before it was due. What it was planned on can be read again from this, also after a restart. */
+export interface BegunCompaction {
+  /** How many messages there were. */
+  readonly messages: number;
+  /** The first so many of them hold everything that is folded. */
+  readonly folded: number;
+  /** The newest batch then in force. */
+  readonly batchId: string | undefined;
+  /** By which the window was measured. */
+  readonly measure: MeasureState;
+  /** What was known then of the models' windows. */
+  readonly windows: readonly LearnedWindow[];
 }
 
-/** JSON as a difference from a text that the reader has, too. */
-interface StoredValue {
-  /** The hash of that text. */
-  readonly base: number;
-  readonly delta: TextDelta;
+/** When it is worth looking for mechanical edits again; each look reads the whole window. */
+export interface Watermarks {
+  /** Nothing pays below this size, while the provider's cache is as warm as it was then. */
+  readonly pays?: {
+    readonly fromTokens: number;
+    /** How many tokens had to come in. */
+    readonly lackingTokens: number;
+    readonly isCold: boolean;
+  };
+  /** Below this size edits cannot make a compaction needless. */
+  readonly enoughFromTokens?: number;
+  /** Edits will make the next compaction needless: no summary has to be written early. */
+  readonly editsWillDo?: true;
 }
 
-/** The batches as they are stored, given the owner's messages. */
-export function storeBatches(batches: readonly EditBatch[], source: Transcript): readonly StoredBatch[] {
-  const places = new Map(source.map(({ id }, index) => [id, index]));
-  return batches.map((batch, index): StoredBatch => {
-    const summary = newestSummary(batches.slice(0, index));
-    return { ...batch, edits: storeEdits(batch.edits, { source, places, summary }) };
-  });
+/** Which of the user's own stages were called, and how they did. */
+export interface StageState {
+  /** `arrivals` when the last one was called. */
+  readonly arrivals: number;
+  /** The stage that comes next for those messages. */
+  readonly next: number;
+  /** How often in a row a stage took too long. */
+  readonly hung: Readonly<Record<number, number>>;
 }
 
-/** One batch as it is stored behind others that are in force. */
-export function storeBatch(batch: EditBatch, before: StoredOn): StoredBatch {
-  const { source, batches } = before;
-  const places = new Map(source.map(({ id }, index) => [id, index]));
-  const summary = newestSummary(batches.filter((other) => other !== batch));
-  return { ...batch, edits: storeEdits(batch.edits, { source, places, summary }) };
-}
+/** The step of a stage of the user's own, as it is journalled. */
+export const RUN_STAGE = "run-stage";
 
-/** A batch that was stored; undefined where the messages, or the summary, that it was stored with are others now. */
-export function restoreBatch(stored: StoredBatch, before: RestoredOn): EditBatch | undefined {
-  const edits: Edit[] = [];
-  const summary = newestSummary(before.batches);
-  for (const edit of stored.edits) {
-    const read = edit.type === "hide-run" ? readRun(edit, before) : readEdit(edit, { ...before, summary });
-    if (read === undefined) return undefined;
-    edits.push(...read);
-  }
-  return { ...stored, edits };
-}
+const NO_MANAGEMENT: ProviderManagement = {};
 
-interface StoredOn {
-  readonly source: Transcript;
-  /** The batches in force before it. */
-  readonly batches: readonly EditBatch[];
-}
-
-interface RestoredOn extends StoredOn {
-  /** The messages with these batches. */
-  readonly transcript: Transcript;
-}
-
-/** The newest summary that batches insert: most of what the next one carries stands in it. */
-function newestSummary(batches: readonly EditBatch[]): string {
-  for (const { edits } of batches.toReversed())
-    for (const edit of edits.toReversed())
-      if (edit.type === "insert-message" && edit.message.metadata?.carried !== undefined)
-        return JSON.stringify(withoutPlace(edit.message));
-  return "";
-}
-
-/** Where and when it was inserted may change while what it says does not. */
-function withoutPlace({ createdAt: _, ...message }: Message): Message {
-  return message;
-}
-
-interface StoreContext {
-  readonly source: Transcript;
-  readonly places: ReadonlyMap<MessageId, number>;
-  readonly summary: string;
-}
-
-function storeEdits(edits: readonly Edit[], context: StoreContext): readonly StoredEdit[] {
-  const stored: StoredEdit[] = [];
-  for (let index = 0; index < edits.length; ) {
-    const run = runAt(edits, index, context);
-    const edit = edits[index] as Edit;
-    stored.push(run?.hidden ?? storeEdit(edit, context));
-    index += run?.hidden.count ?? 1;
-  }
-  return stored;
-}
-
-function storeEdit(edit: Edit, { source, places, summary }: StoreContext): StoredEdit {
-  if (edit.type === "replace-part") {
-    const base = partText(source[places.get(edit.messageId) ?? -1], edit.partIndex);
-    return shorter(edit, { ...edit, part: storeValue(edit.part, base) });
-  }
-  if (edit.type === "insert-message")
-    return shorter(edit, { ...edit, message: storeValue(edit.message, summary) });
-  return edit;
-}
-
-function shorter(edit: Edit, stored: StoredEdit): StoredEdit {
-  return JSON.stringify(stored).length < JSON.stringify(edit).length ? stored : edit;
-}
-
-function storeValue(value: unknown, base: string): StoredValue {
-  return { base: hashText(base), delta: encodeDelta(JSON.stringify(value), base) };
-}
-
-/** Without what was not known of a call when older states were stored. */
-function partText(message: Message | undefined, partIndex: number): string {
-  const part = message?.parts[partIndex];
-  return JSON.stringify(part?.type === "tool" ? { ...part, signed: undefined } : part) ?? "";
-}
-
-/** Hidden messages that follow each other in the source as they do here; undefined when naming each is shorter. */
-function runAt(
-  edits: readonly Edit[],
-  start: number,
-  { source, places }: StoreContext,
-): { readonly hidden: HiddenRun } | undefined {
-  const first = edits[start] as Edit;
-  const place = first.type === "hide-message" ? places.get(first.messageId) : undefined;
-  if (first.type !== "hide-message" || place === undefined) return undefined;
-  const { stage, reason } = first;
-  let count = 1;
-  for (; ; count++) {
-    const next = edits[start + count];
-    if (next?.type !== "hide-message" || next.messageId !== source[place + count]?.id) break;
-    if (next.stage !== stage || next.reason !== reason) break;
-  }
-  if (count < MIN_RUN) return undefined;
-  const run = source.slice(place, place + count).map(({ id }) => id);
-  const ends = { first: first.messageId, last: run.at(-1) ?? first.messageId };
-  return { hidden: { type: "hide-run", ...ends, count, hash: hashText(run.join(" ")), stage, reason } };
-}
-
-const MIN_RUN = 2;
-
-function readRun(
-  { first, last, count, hash, stage, reason }: HiddenRun,
-  { source, transcript }: RestoredOn,
-): readonly Edit[] | undefined {
-  const start = source.findIndex(({ id }) => id === first);
-  const ids = start === -1 ? [] : source.slice(start, start + count).map(({ id }) => id);
-  if (ids.length !== count || ids.at(-1) !== last || hashText(ids.join(" ")) !== hash) return undefined;
-  const wanted = new Set(ids);
-  return transcript
-    .filter(({ id }) => wanted.has(id))
-    .map((message) => hideMessage(message, { stage, reason }));
-}
-
-/** The edit as a list of one; undefined where it cannot be read with these messages. */
-function readEdit(
-  edit: Exclude<StoredEdit, HiddenRun>,
-  { source, summary }: RestoredOn & { readonly summary: string },
-): readonly Edit[] | undefined {
-  if (isEdit(edit)) return [edit];
-  if (edit.type === "replace-part") {
-    const message = source.find(({ id }) => id === edit.messageId);
-    const whole: unknown = { ...edit, part: readValue(edit.part, partText(message, edit.partIndex)) };
-    return isEdit(whole) ? [whole] : undefined;
-  }
-  if (edit.type !== "insert-message") return undefined;
-  const whole: unknown = { ...edit, message: readValue(edit.message, summary) };
-  return isEdit(whole) ? [whole] : undefined;
-}
-
-function readValue(stored: unknown, base: string): unknown {
-  if (!isStoredValue(stored) || stored.base !== hashText(base)) return undefined;
-  try {
-    return JSON.parse(decodeDelta(stored.delta, base) ?? "") as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** What a state that was kept elsewhere holds, and how much of it could not be read. */
-export function readSessionState(value: unknown): ReadState {
-  if (value === undefined || value === null) return { ...NO_STATE, unreadable: 0 };
-  // In the first version every edit stood there as it is.
-  const isKnown = isObject(value) && (value.v === 1 || value.v === 2);
-  if (!isKnown || !Array.isArray(value.batches)) return NO_STATE;
-  const batches = value.batches.filter(isStoredBatch);
-  const pending = Array.isArray(value.pendingSummaries) ? value.pendingSummaries : [];
+/** The state of a session that has seen nothing yet. */
+export function initialState(options: ResolvedSessionOptions): SessionState {
+  const { model, limits, settings } = options;
   return {
-    batches,
-    pendingSummaries: pending.filter(isPendingSummary),
-    unreadable: value.batches.length - batches.length,
+    history: EMPTY_HISTORY,
+    owner: "session",
+    model,
+    limits,
+    settings,
+    management: NO_MANAGEMENT,
+    version: 0,
+    turn: 0,
+    arrivals: 0,
+    batchCount: 0,
+    measure: withOverhead(FRESH_MEASURE, options),
+    windows: [],
+    thoughts: NO_BINDINGS,
+    sentIn: undefined,
+    coolDownThroughTurn: undefined,
+    held: undefined,
+    idle: { count: 0, tokens: 0 },
+    begun: undefined,
+    hookStrikes: {},
+    isJustCompacted: false,
+    dealtWith: undefined,
+    watermarks: {},
+    pending: [],
+    providerFailed: false,
+    beforeNative: [],
+    recovery: undefined,
+    recoveryCompactions: 0,
+    pausedThroughTurn: -1,
+    undoneStep: undefined,
+    stages: { arrivals: -1, next: 0, hung: {} },
+    spent: {},
+    ledger: [],
   };
 }
 
-interface ReadState extends Required<Omit<SessionState, "v" | "windows" | "thoughts">> {
-  readonly unreadable: number;
+/** True when a step has changed nothing at this very state. */
+export function isSpent({ spent, version }: SessionState, step: string): boolean {
+  return spent[step] === version;
 }
 
-const NO_STATE: ReadState = { batches: [], pendingSummaries: [], unreadable: 1 };
-
-/** True for a value from outside that has the shape of a stored batch. */
-export function isStoredBatch(value: unknown): value is StoredBatch {
-  if (!isObject(value)) return false;
-  const { id, step, reason, at, edits } = value;
-  const isNamed = typeof id === "string" && typeof step === "string" && typeof reason === "string";
-  return isNamed && typeof at === "number" && Array.isArray(edits) && edits.every(isStoredEdit);
-}
-
-function isStoredEdit(value: unknown): boolean {
-  if (isEdit(value)) return true;
-  if (!isObject(value) || typeof value.stage !== "string" || typeof value.reason !== "string") return false;
-  if (value.type === "hide-run")
-    return [value.first, value.last].every((id) => typeof id === "string") && isIndex(value.count);
-  if (value.type === "replace-part")
-    return typeof value.messageId === "string" && isIndex(value.partIndex) && isStoredValue(value.part);
-  return value.type === "insert-message" && isPlace(value.after) && isStoredValue(value.message);
-}
-
-function isStoredValue(value: unknown): value is StoredValue {
-  return isObject(value) && typeof value.base === "number" && Array.isArray(value.delta);
-}
-
-/** True for a value from outside that has the shape of an edit. */
-export function isEdit(value: unknown): value is Edit {
-  if (!isObject(value) || typeof value.stage !== "string" || typeof value.reason !== "string") return false;
-  switch (value.type) {
-    case "hide-message":
-      return typeof value.messageId === "string";
-    case "hide-part":
-      return typeof value.messageId === "string" && isIndex(value.partIndex);
-    case "replace-part":
-      return typeof value.messageId === "string" && isIndex(value.partIndex) && isPart(value.part);
-    case "insert-message":
-      return isPlace(value.after) && isMessage(value.message);
-    case "move-message":
-      return typeof value.messageId === "string" && isPlace(value.after);
-    default:
-      return false;
-  }
-}
-
-function isIndex(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function isPlace(value: unknown): boolean {
-  return value === null || typeof value === "string";
+/** True for some turns after an edit was undone. */
+export function isPaused({ turn, pausedThroughTurn }: SessionState): boolean {
+  return turn <= pausedThroughTurn;
 }

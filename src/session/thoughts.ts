@@ -197,48 +197,34 @@ export interface ThoughtWindow extends ContextWindow {
   readonly thoughtCount: number;
 }
 
-/** Leaves stale thoughts out of windows where they would be refused; the last window is remembered. */
-export function createThoughtFilter(): (window: ContextWindow, how: FilterOptions) => ThoughtWindow {
-  let last: Filtered | undefined;
-  return (base, how) => {
-    const { bindings, afterEdit } = how;
-    if (last?.base === base && last.bindings === bindings && last.afterEdit === afterEdit) return last.result;
-    const thoughts = readThoughts(base.marked, bindings);
-    const leftOut = afterEdit === "refused" ? thoughts.stale : NONE;
-    // Leaving out other thoughts changes more than the end.
-    const shift = (last?.shift ?? 0) + (isSameSet(leftOut, last?.leftOut ?? NONE) ? 0 : 1);
-    const result: ThoughtWindow = {
-      ...base,
-      ...(leftOut.size > 0 && leaveOut(base, leftOut)),
-      version: base.version + shift,
-      unfiltered: base.marked,
-      thoughts,
-      thoughtCount: countThoughts(base.marked, afterEdit === "kept" ? NONE : thoughts.stale),
-    };
-    last = { bindings, afterEdit, base, result, leftOut, shift };
-    return result;
+/** The newest reading of each window. */
+const readings = new WeakMap<ContextWindow, ThoughtOptions & { readonly result: ThoughtWindow }>();
+
+/** The window without stale thoughts, where they would be refused. */
+export function thoughtWindowOf(window: ContextWindow, options: ThoughtOptions): ThoughtWindow {
+  const { bindings, afterEdit } = options;
+  const known = readings.get(window);
+  if (known?.bindings === bindings && known.afterEdit === afterEdit) return known.result;
+  const thoughts = readThoughts(window.marked, bindings);
+  const leftOut = afterEdit === "refused" ? thoughts.stale : NONE;
+  const result: ThoughtWindow = {
+    ...window,
+    ...(leftOut.size > 0 && leaveOut(window, leftOut)),
+    unfiltered: window.marked,
+    thoughts,
+    thoughtCount: countThoughts(window.marked, afterEdit === "kept" ? NONE : thoughts.stale),
   };
+  readings.set(window, { bindings, afterEdit, result });
+  return result;
 }
 
-interface FilterOptions {
+interface ThoughtOptions {
   readonly bindings: ThoughtBindings;
   /** What the model that is asked next does about a thought that no longer holds. */
   readonly afterEdit: AfterEdit;
 }
 
-interface Filtered extends FilterOptions {
-  readonly base: ContextWindow;
-  readonly result: ThoughtWindow;
-  readonly leftOut: ReadonlySet<MessageId>;
-  /** How often other thoughts were left out. */
-  readonly shift: number;
-}
-
 const NONE: ReadonlySet<MessageId> = new Set();
-
-function isSameSet(one: ReadonlySet<MessageId>, other: ReadonlySet<MessageId>): boolean {
-  return one.size === other.size && [...one].every((id) => other.has(id));
-}
 
 function leaveOut(
   { shown, marked, edits }: ContextWindow,
@@ -386,7 +372,12 @@ const START: Line = 1;
 const BLOCK: Line = 3;
 const GAP = 2;
 
-/** The hash of a line that goes on; never 0. */
+/** The hash of a line that goes on; never 0. One step of MurmurHash3, since a long window takes thousands. */
 function mix(line: Line, next: number): Line {
-  return hashText(`${line} ${next}`) || 1;
+  const scrambled = Math.imul(rotate(Math.imul(next, 0xcc9e2d51), 15), 0x1b873593);
+  return (Math.imul(rotate(line ^ scrambled, 13), 5) + 0xe6546b64) >>> 0 || 1;
+}
+
+function rotate(bits: number, by: number): number {
+  return (bits << by) | (bits >>> (32 - by));
 }

@@ -1,9 +1,4 @@
-import {
-  compactionBoundary,
-  findCompletedCompaction,
-  hasFinish,
-  hideFailedSummaries,
-} from "../stages/boundary.ts";
+import { compactionBoundary, findCompletedCompaction, hideFailedSummaries } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { either, listOf, oneOf, type Shape, text } from "../text/check.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
@@ -28,145 +23,63 @@ export interface ContextWindow {
   readonly visible: Transcript;
   /** How many of `marked` were there when the newest compaction ended: their usage describes a context that is gone. */
   readonly compactedCount: number;
-  /** Changes whenever anything but the end does. A newest message that waits for results may be replaced. */
-  readonly version: number;
   /** The edits that make the window out of the transcript: the compaction boundary and the repairs. */
   readonly edits: readonly Edit[];
   /** The newest compaction of a provider, where nothing newer of ours stands behind it: what is before it is sent, and not measured. */
   readonly native: NativeBlock | undefined;
 }
 
-/**
- * Reads the window of a transcript. Nothing is kept up to date piece by piece: the last window is remembered, each
- * message is repaired once, and a transcript that only grew is read on from where the last one ended.
- */
-export function createWindowReader(): (transcript: Transcript) => ContextWindow {
-  const repairAll = createRepairer();
-  let last: Reading | undefined;
-  return (transcript) => {
-    if (transcript === last?.transcript) return last.window;
-    const change = last && changedEnd(last, transcript);
-    const { boundary, visible, carriesFinish, summaryIndex, nativeIndex, native } =
-      last !== undefined && change !== undefined
-        ? { ...last, visible: change.visible }
-        : readBoundary(transcript);
-    const { shown, marked: repaired, edits } = repairAll(visible, change?.kept);
-    const marked = nativeIndex <= 0 ? repaired : withoutReplaced(repaired, visible.length - nativeIndex);
-    const window: ContextWindow = {
-      shown: shown.slice(),
-      marked: marked.slice(),
-      visible,
-      edits: boundary.concat(edits),
-      native,
-      compactedCount:
-        last !== undefined && change !== undefined
-          ? last.window.compactedCount
-          : Math.max(0, marked.length - newerCount(transcript, summaryIndex, marked)),
-      version: (last?.window.version ?? 0) + (change?.extent === "end" ? 0 : 1),
-    };
-    last = {
-      transcript,
-      window,
-      boundary,
-      carriesFinish,
-      summaryIndex,
-      nativeIndex,
-      native,
-      ...withoutOpen(transcript, visible),
-    };
-    return window;
-  };
+const windows = new WeakMap<Transcript, ContextWindow>();
+
+/** The window of a transcript. It is read anew for each list, each message in it once. */
+export function windowOf(transcript: Transcript): ContextWindow {
+  const known = windows.get(transcript) ?? readWindow(transcript);
+  windows.set(transcript, known);
+  return known;
 }
 
-/** What is remembered of the newest transcript. */
-interface Reading {
-  readonly transcript: Transcript;
-  readonly window: ContextWindow;
-  readonly boundary: readonly Edit[];
-  readonly carriesFinish: boolean;
-  /** Where the newest compaction ended, with its summary or its facts; -1 without one. */
-  readonly summaryIndex: number;
-  /** Where a provider's own compaction stands among what is visible; -1 without one. */
-  readonly nativeIndex: number;
-  readonly native: NativeBlock | undefined;
-  /** The transcript without a newest message that waits for results, and what the boundary leaves of it. */
-  readonly settled: Transcript;
-  readonly visible: Transcript;
-}
-
-/**
- * What the boundary leaves of a transcript whose end has grown, or was edited behind the newest compaction; undefined
- * when the boundary has to be looked for again.
- */
-function changedEnd(
-  { settled, visible, carriesFinish, summaryIndex }: Reading,
-  transcript: Transcript,
-): ChangedEnd | undefined {
-  const same = commonLength(settled, transcript);
-  if (same <= summaryIndex) return undefined;
-  const gone = settled.slice(same);
-  const added = transcript.slice(same);
-  if (gone.some(isOfCompaction) || added.some(isOfCompaction)) return undefined;
-  // Whether any answer tells how it finished decides which summaries count as complete.
-  if (carriesFinish ? gone.some(hasFinish) && !added.some(hasFinish) : added.some(hasFinish))
-    return undefined;
-  const kept = visible.length - gone.filter(isVisibleToModel).length;
+function readWindow(transcript: Transcript): ContextWindow {
+  // Most of a long transcript is hidden, so little is looked for in all of it.
+  const present = transcript.filter(isVisibleToModel);
+  const compaction = present.some(isMarkerOrSummary) ? findCompletedCompaction(transcript) : undefined;
+  const boundary = [
+    ...(compaction === undefined ? [] : compactionBoundary({ from: "marker", system: "keep" })(transcript)),
+    ...hideFailedSummaries(present, transcript),
+  ];
+  const visible =
+    boundary.length === 0 ? present : applyEdits(transcript, boundary, { at: 0 }).filter(isVisibleToModel);
+  const { shown, marked: repaired, edits, native } = repairAll(visible);
+  const marked = native === undefined ? repaired : withoutReplaced(repaired, native);
+  const summary = compaction && transcript[compaction.summaryIndex];
+  const newest = present.findLastIndex((message) => message === summary || isCarriedFacts(message));
+  const newerCount = newest === -1 ? marked.length : present.length - 1 - newest;
   return {
-    visible: (kept < visible.length ? visible.slice(0, kept) : visible).concat(
-      added.filter(isVisibleToModel),
-    ),
-    kept,
-    extent: gone.length === 0 ? "end" : "edited",
-  };
-}
-
-interface ChangedEnd {
-  readonly visible: Transcript;
-  /** How many of these the window had before. */
-  readonly kept: number;
-  readonly extent: "end" | "edited";
-}
-
-function readBoundary(
-  transcript: Transcript,
-): Pick<Reading, "boundary" | "visible" | "carriesFinish" | "summaryIndex" | "nativeIndex" | "native"> {
-  const compaction = compactionBoundary({ from: "marker", system: "keep" })(transcript);
-  const boundary = [...compaction, ...hideFailedSummaries(transcript)];
-  const visible = applyEdits(transcript, boundary, { at: 0 }).filter(isVisibleToModel);
-  const native = findNativeBlock(visible);
-  return {
-    boundary,
+    shown,
+    marked,
     visible,
+    compactedCount: Math.max(0, marked.length - newerCount),
+    edits: boundary.concat(edits),
     native,
-    nativeIndex: native === undefined ? -1 : visible.findLastIndex(({ id }) => id === native.messageId),
-    carriesFinish: withoutOpen(transcript, visible).settled.some(hasFinish),
-    summaryIndex: Math.max(
-      findCompletedCompaction(transcript)?.summaryIndex ?? -1,
-      transcript.findLastIndex((message) => isCarriedFacts(message) && isVisibleToModel(message)),
-    ),
   };
 }
+
+function isMarkerOrSummary(message: Message): boolean {
+  return message.summary === true || compactionPart(message) !== undefined;
+}
+
+/** True when nothing but the end of a window has changed. A newest message that waits for results may be replaced. */
+export function onlyGrew(before: MeasuredWindow, now: MeasuredWindow): boolean {
+  const newest = before.visible.at(-1);
+  const isOpen = newest !== undefined && !isOfCompaction(newest) && awaitsResults(newest);
+  return commonLength(before.marked, now.marked) >= before.marked.length - (isOpen ? 1 : 0);
+}
+
+type MeasuredWindow = Pick<ContextWindow, "marked" | "visible">;
 
 /** The newest messages of a window, and its instructions: the rest is what a provider's compaction stands for. */
-function withoutReplaced(marked: Transcript, keptCount: number): Transcript {
-  const start = marked.length - keptCount;
+function withoutReplaced(marked: Transcript, { messageId }: NativeBlock): Transcript {
+  const start = marked.findLastIndex(({ id }) => id === messageId);
   return marked.filter((message, index) => index >= start || message.role === "system");
-}
-
-function withoutOpen(transcript: Transcript, visible: Transcript): Pick<Reading, "settled" | "visible"> {
-  const newest = transcript.at(-1);
-  if (newest === undefined || isOfCompaction(newest) || !awaitsResults(newest))
-    return { settled: transcript, visible };
-  return {
-    settled: transcript.slice(0, -1),
-    visible: visible.at(-1) === newest ? visible.slice(0, -1) : visible,
-  };
-}
-
-/** How many messages of the window came after the newest compaction. */
-function newerCount(transcript: Transcript, summaryIndex: number, marked: Transcript): number {
-  if (summaryIndex === -1) return marked.length;
-  return transcript.slice(summaryIndex + 1).filter(isVisibleToModel).length;
 }
 
 /** True for a message that is not over, and about which nothing was counted: what becomes of it comes under the same id. */
@@ -177,12 +90,7 @@ function awaitsResults({ parts, usage, unfinished }: Message): boolean {
 
 /** True for the marker or the summary of a compaction, or what a provider left of one. */
 export function isOfCompaction(message: Message): boolean {
-  return (
-    message.summary === true ||
-    compactionPart(message) !== undefined ||
-    nativeBlockOf(message) !== undefined ||
-    isCarriedFacts(message)
-  );
+  return isMarkerOrSummary(message) || nativeBlockOf(message) !== undefined || isCarriedFacts(message);
 }
 
 /** The kind of message that says, behind the kept ones, what a compaction of the provider must not lose. */
@@ -205,60 +113,34 @@ export function isFinishedAnswer(message: Message): boolean {
 }
 
 interface Repairs {
-  readonly shown: Message[];
-  readonly marked: Message[];
-  readonly edits: Edit[];
-  hasSpeaker: boolean;
-}
-
-/** Repairs the messages of a window; those before the first that differs from the last window are not read again. */
-function createRepairer(): (visible: Transcript, kept?: number) => Repairs {
-  const state: Repairs = { shown: [], marked: [], edits: [], hasSpeaker: false };
-  /** For each message read so far, what there was before it. */
-  const marks: RepairMark[] = [];
-  let read: Transcript = [];
-  return (visible, kept) => {
-    const same = kept ?? commonLength(read, visible);
-    const mark = marks[same];
-    if (mark !== undefined) {
-      marks.length = same;
-      state.shown.length = mark.shown;
-      state.marked.length = mark.marked;
-      state.edits.length = mark.edits;
-      state.hasSpeaker = mark.hasSpeaker;
-    }
-    for (const message of visible.slice(same)) {
-      const { shown, marked, edits, hasSpeaker } = state;
-      marks.push({ shown: shown.length, marked: marked.length, edits: edits.length, hasSpeaker });
-      addRepaired(state, message);
-    }
-    read = visible;
-    return state;
-  };
-}
-
-interface RepairMark {
-  readonly shown: number;
-  readonly marked: number;
-  readonly edits: number;
-  readonly hasSpeaker: boolean;
+  readonly shown: Transcript;
+  readonly marked: Transcript;
+  readonly edits: readonly Edit[];
+  readonly native: NativeBlock | undefined;
 }
 
 /** The same as `repairPairing` over all messages, reading each of them once; the calls of a history have ids of their own. */
-function addRepaired(state: Repairs, message: Message): void {
-  const { marked, shown, edits } = repairAlone(message);
-  state.edits.push(...edits);
-  if (!state.hasSpeaker && message.role !== "system" && shown !== undefined) {
-    state.hasSpeaker = true;
-    const opening = repairPairing([...state.marked, message]).find((edit) => edit.type === "insert-message");
-    if (opening !== undefined) {
-      state.edits.push(opening);
-      state.marked.push(opening.message);
-      state.shown.push(opening.message);
+function repairAll(visible: Transcript): Repairs {
+  const [shown, marked, edits]: [Message[], Message[], Edit[]] = [[], [], []];
+  let hasSpeaker = false;
+  let native: NativeBlock | undefined;
+  for (const message of visible) {
+    const repaired = repairAlone(message);
+    edits.push(...repaired.edits);
+    native = repaired.native ?? native;
+    if (!hasSpeaker && message.role !== "system" && repaired.shown !== undefined) {
+      hasSpeaker = true;
+      const opening = repairPairing([...marked, message]).find(({ type }) => type === "insert-message");
+      if (opening?.type === "insert-message") {
+        edits.push(opening);
+        marked.push(opening.message);
+        shown.push(opening.message);
+      }
     }
+    marked.push(repaired.marked);
+    if (repaired.shown !== undefined) shown.push(repaired.shown);
   }
-  state.marked.push(marked);
-  if (shown !== undefined) state.shown.push(shown);
+  return { shown, marked, edits, native };
 }
 
 /** A message as it is sent, and what had to be repaired for that. */
@@ -268,6 +150,7 @@ interface RepairedMessage {
   /** What the model reads; undefined when nothing of it is sent. */
   readonly shown: Message | undefined;
   readonly edits: readonly Edit[];
+  readonly native: NativeBlock | undefined;
 }
 
 /** Messages never change, so each is repaired once. */
@@ -279,7 +162,7 @@ function repairAlone(message: Message): RepairedMessage {
   // Whether it may come first is a matter of the whole window.
   const edits = repairPairing([message]).filter((edit) => edit.type !== "insert-message");
   const marked = (edits.length > 0 && applyEdits([message], edits, { at: 0 })[0]) || message;
-  const repaired = { marked, shown: project([marked])[0], edits };
+  const repaired = { marked, shown: project([marked])[0], edits, native: nativeBlockOf(message) };
   repairedMessages.set(message, repaired);
   return repaired;
 }

@@ -33,15 +33,15 @@ export function compactionBoundary(options: CompactionBoundaryOptions): Stage {
     const tailFrom = tailStartIndex === -1 ? markerIndex : tailStartIndex;
 
     const edits: Edit[] = [];
-    transcript.forEach((message, index) => {
+    for (const [index, message] of transcript.slice(0, firstKept).entries()) {
       const isTail = index >= tailFrom && index < markerIndex;
       // A summary stands for the conversation, not for the instructions that every request begins with.
       const isInstruction = system === "keep" && message.role === "system";
       // A marker in the tail belongs to an older compaction; left there, it would count as the newest.
       const isKept = isInstruction || (isTail && !(from === "summary" && compactionPart(message)));
-      if (index < firstKept && !isKept && isVisibleToModel(message))
+      if (!isKept && isVisibleToModel(message))
         edits.push(hideMessage(message, { stage: STAGE, reason: "before-compaction" }));
-    });
+    }
     if (tailFrom < markerIndex) {
       let after = transcript[tailFrom - 1]?.id ?? null;
       for (const message of transcript.slice(firstKept, summaryIndex + 1)) {
@@ -97,15 +97,14 @@ interface CompletedCompaction {
  * not replace it.
  */
 export function findCompletedCompaction(transcript: Transcript): CompletedCompaction | undefined {
-  if (!transcript.some((message) => isVisibleToModel(message) && compactionPart(message) !== undefined))
-    return undefined;
-  const carriesFinish = transcript.some(hasFinish);
+  let carriesFinish: boolean | undefined;
   const summaryByParent = new Map<MessageId, number>();
   let nextLooseSummary = -1;
   for (let index = transcript.length - 1; index >= 0; index--) {
     const message = transcript[index] as Message;
     if (!isVisibleToModel(message)) continue;
-    if (isCompletedSummary(message, carriesFinish)) {
+    if (message.summary) carriesFinish ??= transcript.some(hasFinish);
+    if (isCompletedSummary(message, carriesFinish === true)) {
       const { parentId } = message;
       if (parentId !== undefined) summaryByParent.set(parentId, index);
       else nextLooseSummary = index;
@@ -120,17 +119,21 @@ export function findCompletedCompaction(transcript: Transcript): CompletedCompac
   return undefined;
 }
 
-/** Hides summaries that failed, were aborted or are still being written: their text cannot be trusted. */
-export const hideFailedSummaries: Stage = (transcript) => {
-  if (!transcript.some(({ summary }) => summary === true)) return [];
-  const carriesFinish = transcript.some(hasFinish);
-  return transcript
+/**
+ * Hides summaries that failed, were aborted or are still being written: their text cannot be trusted. Whether any answer
+ * tells how it finished is looked for in all messages, where these are not all.
+ */
+export function hideFailedSummaries(messages: Transcript, all: Transcript = messages): readonly Edit[] {
+  const summaries = messages.filter(({ summary }) => summary === true);
+  if (summaries.length === 0) return [];
+  const carriesFinish = all.some(hasFinish);
+  return summaries
     .filter((message) => isVisibleToModel(message) && isFailedSummary(message, carriesFinish))
     .map((message) => hideMessage(message, { stage: STAGE, reason: "failed-turn" }));
-};
+}
 
 /** True for an answer whose source says how it ended. */
-export function hasFinish({ role, finish }: Message): boolean {
+function hasFinish({ role, finish }: Message): boolean {
   return role === "assistant" && finish !== undefined;
 }
 
@@ -160,11 +163,12 @@ export function pendingMarker(transcript: Transcript): CompactionPart | undefine
     (message) => isVisibleToModel(message) && compactionPart(message) !== undefined,
   );
   const marker = transcript[markerIndex];
+  if (marker === undefined) return undefined;
   const isEnded = transcript.some(
     ({ summary, finish, error }, index) =>
       index > markerIndex && summary === true && (finish !== undefined || error !== undefined),
   );
-  return marker === undefined || isEnded ? undefined : compactionPart(marker);
+  return isEnded ? undefined : compactionPart(marker);
 }
 
 /**

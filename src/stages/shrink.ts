@@ -1,6 +1,6 @@
 import { safeJson } from "../text/json.ts";
 import { clipJson, headCut, truncate } from "../text/truncate.ts";
-import { cutOutcome, handleOf, isCleared, outcomeText } from "../transcript/content.ts";
+import { cutOutcome, describeFile, handleOf, isCleared, outcomeText } from "../transcript/content.ts";
 import { applyEdits, type Edit, type EditReason } from "../transcript/edit.ts";
 import { IMAGE_CHARS } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
@@ -167,8 +167,8 @@ export function withoutMedia(part: Part, { summary }: Message): Part {
 }
 
 /** The line that stands where a medium was. */
-export function mediaLine({ mime, filename }: FilePart): string {
-  const name = (filename === undefined ? mime : `${mime} ${filename}`).replace(/\s+/g, " ").slice(0, 200);
+export function mediaLine(file: FilePart): string {
+  const name = describeFile(file).replace(/\s+/g, " ").slice(0, 200);
   return `[File left out: ${name.toWellFormed()}]`;
 }
 

@@ -18,6 +18,10 @@ export interface Rule {
   readonly expects: string;
   /** Set where a key must be given: `required`. */
   readonly isRequired?: true;
+  /** Set where a key is no option, and what to give instead is known: `gone`. */
+  readonly isGone?: true;
+  /** The keys of the object that it allows, for whoever lists or counts options. */
+  readonly shape?: Shape;
   /** Everything wrong with a value; empty when it can be used. */
   find(value: unknown, path: readonly string[]): readonly Problem[];
 }
@@ -41,13 +45,18 @@ export function check(shape: Shape, value: unknown, path: readonly string[] = []
   const found = entriesOf(value, path, ([key, item]) => {
     const at = [...path, key];
     const rule = Object.hasOwn(shape, key) ? shape[key] : undefined;
-    if (rule === undefined) return [problem(at, `is not an option; ${nearest(key, Object.keys(shape))}`)];
+    if (rule === undefined) return [problem(at, `is not an option; ${nearest(key, acceptedKeys(shape))}`)];
     return item === undefined ? [] : rule.find(item, at);
   });
   return [
     ...missing.map(([key, { expects }]) => problem([...path, key], `is missing; give ${expects}`)),
     ...found,
   ];
+}
+
+/** The keys of a shape that may be given. */
+export function acceptedKeys(shape: Shape): readonly string[] {
+  return Object.keys(shape).filter((key) => !shape[key]?.isGone);
 }
 
 function isGiven(value: UnknownObject, key: string): boolean {
@@ -150,6 +159,34 @@ export function required(rule: Rule): Rule {
   return { ...rule, isRequired: true };
 }
 
+/** Rules that refuse keys which are no options, each with what to give instead. */
+/* @__NO_SIDE_EFFECTS__ */
+export function gone<Key extends string>(advice: Readonly<Record<Key, string>>): Readonly<Record<Key, Rule>> {
+  const rules = Object.entries<string>(advice).map(([key, instead]) => [key, goneRule(instead)]);
+  return Object.fromEntries(rules) as Record<Key, Rule>;
+}
+
+/** The same for an object: keys of it that were options are refused with their own advice. */
+/* @__NO_SIDE_EFFECTS__ */
+export function goneRule(instead: string, advice: Readonly<Record<string, string>> = {}): Rule {
+  return {
+    expects: instead,
+    isGone: true,
+    find: (value, path) => {
+      const inside = isObject(value)
+        ? entriesOf(value, path, ([key]) =>
+            refusal([...path, key], Object.hasOwn(advice, key) ? advice[key] : undefined),
+          )
+        : [];
+      return inside.length > 0 ? inside : refusal(path, instead);
+    },
+  };
+}
+
+function refusal(path: readonly string[], instead: string | undefined): readonly Problem[] {
+  return instead === undefined ? NO_PROBLEMS : [problem(path, `is not an option; ${instead}`)];
+}
+
 /** An object with these functions, as a port is; it may have more. */
 /* @__NO_SIDE_EFFECTS__ */
 export function methods(...names: readonly string[]): Rule {
@@ -200,7 +237,7 @@ export function wholeFrom(least: number): Rule {
 /** An object with these keys and no others. */
 /* @__NO_SIDE_EFFECTS__ */
 export function objectOf(shape: Shape): Rule {
-  return { expects: "an object", find: (value, path) => check(shape, value, path) };
+  return { expects: "an object", shape, find: (value, path) => check(shape, value, path) };
 }
 
 /** A list whose items all keep the rule. */
@@ -208,6 +245,7 @@ export function objectOf(shape: Shape): Rule {
 export function listOf(item: Rule): Rule {
   return {
     expects: `a list, each item ${item.expects}`,
+    ...shapeOf(item),
     find: (value, path) =>
       Array.isArray(value)
         ? value.flatMap((each, index) => item.find(each, [...path, String(index)]))
@@ -220,6 +258,7 @@ export function listOf(item: Rule): Rule {
 export function recordOf(key: { readonly expects: string; readonly pattern: RegExp }, item: Rule): Rule {
   return {
     expects: `an object by ${key.expects}`,
+    ...shapeOf(item),
     find: (value, path) => {
       if (!isObject(value)) return [problem(path, `is ${show(value)}; give an object by ${key.expects}`)];
       return entriesOf(value, path, ([name, each]) => {
@@ -235,9 +274,11 @@ export function recordOf(key: { readonly expects: string; readonly pattern: RegE
 /** The first rule or the second; where both refuse, the problems are those of the rule that fits the kind of the value. */
 /* @__NO_SIDE_EFFECTS__ */
 export function either(first: Rule, second: Rule): Rule {
-  const expects = `${first.expects}, or ${second.expects}`;
+  const expects = second.isGone ? first.expects : `${first.expects}, or ${second.expects}`;
   return {
     expects,
+    ...shapeOf(first),
+    ...shapeOf(second),
     find: (value, path) => {
       if (first.find(value, path).length === 0) return NO_PROBLEMS;
       const problems = second.find(value, path);
@@ -246,6 +287,10 @@ export function either(first: Rule, second: Rule): Rule {
       return isInside ? problems : [problem(path, `is ${show(value)}; give ${expects}`)];
     },
   };
+}
+
+function shapeOf({ shape, isGone }: Rule): Pick<Rule, "shape"> {
+  return shape === undefined || isGone ? {} : { shape };
 }
 
 /** A value in a few words, for an error message. */

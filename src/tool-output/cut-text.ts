@@ -224,7 +224,7 @@ export function cutNotice({ by, stats, removed, spill, recallTool }: CutNotice):
   const removedPieces = describeRemoved(removed);
   if (removedPieces !== "") notice.push(`[Removed before counting: ${removedPieces}.]`);
   if (spill !== undefined)
-    notice.push(`[Full output kept: ${describeSpill(spill)}.${readingHint(spill, recallTool)}]`);
+    notice.push(`[Full output kept: ${describeSpill(spill)}${readingHint(spill, recallTool)}]`);
   return notice.join("\n");
 }
 
@@ -239,7 +239,8 @@ interface CutNotice {
 /** The line in the place of an output that is not text. */
 export function binaryNotice({ type, bytes, spill }: BinaryNotice): string {
   const what = `Binary output not shown: ${type}`;
-  if (spill?.status === "stored") return `[${what}, ${describeSpill(spill)}]`;
+  if (spill?.status === "stored")
+    return `[${what}, ${describeSpill(spill)}${spill.path === undefined ? "" : " (as it was)"}]`;
   const notSaved = spill === undefined ? "" : `, not saved: ${spill.code}`;
   return `[${what}, ${formatBytes(bytes)}${notSaved}]`;
 }
@@ -275,9 +276,11 @@ function describeSpill({ bytes, handle, sha256, path }: SpillRef): string {
 
 /** How to read what is kept, as far as that is known: by which tool, and from which file. */
 export function readingHint({ path }: Pick<SpillRef, "path">, recallTool: string | undefined): string {
-  const file = path === undefined ? "" : "read that file in ranges";
-  if (recallTool === undefined) return file && ` R${file.slice(1)}.`;
-  return ` Read parts of it with the ${withoutLineBreaks(recallTool)} tool and this handle${file && `, or ${file}`}.`;
+  const tool =
+    recallTool && `Read parts of it with the ${withoutLineBreaks(recallTool)} tool and this handle`;
+  if (path === undefined) return tool === undefined ? "." : `. ${tool}.`;
+  // A blank first: a model copies a full stop behind a path as a part of it.
+  return tool === undefined ? " (Read that file in ranges.)" : ` (${tool}, or read that file in ranges.)`;
 }
 
 const MAX_VALUE_CHARS = 4_096;

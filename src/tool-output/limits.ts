@@ -1,4 +1,4 @@
-import { readOptions, rule, type Shape } from "../text/check.ts";
+import { gone, readOptions, rule, type Shape } from "../text/check.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { headCut } from "../text/truncate.ts";
 
@@ -79,6 +79,17 @@ export const TOOL_OUTPUT_LIMIT_SHAPE: Shape<ToolOutputLimits> = {
     '"head" or "head_tail"',
     (value) => value === "head" || value === "head_tail" || value === "",
   ),
+};
+
+/** The limits that people set; the other two are for the documented profile. */
+export const OUTPUT_LIMIT_SHAPE: Shape<ToolOutputLimits> = {
+  ...gone({
+    largeOutputThreshold: 'give maxChars, or profile "documented"',
+    truncateMode: 'leave it out: both ends stay; or profile "documented"',
+  }),
+  maxLines: LIMIT,
+  maxBytes: LIMIT,
+  maxChars: LIMIT,
 };
 
 function readLimits(given: unknown, defaults: ToolOutputLimits): ToolOutputLimits {

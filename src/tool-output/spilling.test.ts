@@ -75,7 +75,7 @@ describe("bytes", () => {
       undefined,
       store,
     );
-    const notice = `[Binary output not shown: unknown type, 19.5 KB, handle h-1, sha256 ${sha256(bytes)}, path /spill/h-1]`;
+    const notice = `[Binary output not shown: unknown type, 19.5 KB, handle h-1, sha256 ${sha256(bytes)}, path /spill/h-1 (as it was)]`;
     expect(texts(result)).toEqual(["before", notice]);
     expect(puts).toEqual([bytes]);
     expect(result).toMatchObject({
@@ -124,8 +124,8 @@ describe("spilling", () => {
       shown.endsWith(
         `${lineOf(20_000)}\n` +
           "[Output too large, preview only: 852 of 20000 lines, 49.9 KB of 1.1 MB, 51120 of 1200000 chars shown.]\n" +
-          `[Full output kept: 1.1 MB, handle h-1, sha256 ${sha256(content)}, path /spill/h-1. ` +
-          "Read that file in ranges.]",
+          `[Full output kept: 1.1 MB, handle h-1, sha256 ${sha256(content)}, path /spill/h-1 ` +
+          "(Read that file in ranges.)]",
       ),
     ).toBe(true);
     expect(result.stats.bytes.shown).toBe(852 * 60);
@@ -152,9 +152,25 @@ describe("spilling", () => {
       recallTool: "recall",
     });
     expect(texts(named)[0]).toContain(
-      "path /spill/h-1. Read parts of it with the recall tool and this handle, or read that file in ranges.]",
+      "path /spill/h-1 (Read parts of it with the recall tool and this handle, or read that file in ranges.)]",
     );
   });
+
+  it.each(["recall", undefined])(
+    "leaves nothing that a model would copy as a part of a path (%s)",
+    async (recallTool) => {
+      const nine = [text("a\n".repeat(9))];
+      const binary = { type: "bytes", bytes: new Uint8Array(2_000) } as const;
+      for (const blocks of [nine, [...nine, binary]]) {
+        const { store } = recordingStore();
+        const options = recallTool === undefined ? {} : { recallTool };
+        const shown = texts(await truncateToolContent(blocks, { maxLines: 2 }, store, options)).join("\n");
+        const paths = [...shown.matchAll(/path (\S+)/g)].map(([, path]) => path);
+        expect(paths.length).toBe(blocks.length);
+        for (const path of paths) expect(path).toMatch(/^\/spill\/h-\d$/);
+      }
+    },
+  );
 
   it("includes everything that is truncated, as it came (TOOLOUT-9, DC-16)", async () => {
     const { store, puts } = recordingStore();
@@ -233,7 +249,7 @@ describe("spilling", () => {
     }));
     const [shown = ""] = texts(await truncateToolContent([text("a\nb\nc\n")], { maxLines: 2 }, store));
     expect(shown).toContain("handle h [forged], sha256");
-    expect(shown).toContain("path /a b.");
+    expect(shown).toContain("path /a b (Read");
   });
 });
 

@@ -1,5 +1,5 @@
 import { fenceData } from "../text/fence.ts";
-import { asObject, safeJson } from "../text/json.ts";
+import { asObject, asString, safeJson } from "../text/json.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { type TruncateOptions, truncate } from "../text/truncate.ts";
 import {
@@ -9,6 +9,7 @@ import {
   normalizePartText,
   type Role,
   type Transcript,
+  withMetadata,
   withText,
 } from "./message.ts";
 import {
@@ -138,9 +139,21 @@ function inputText(part: ToolPart): string {
 }
 
 /** How a file reads where only text can stand. */
-export function filePlaceholder({ mime, filename }: FilePart): string {
-  return `[File: ${fencedLine(filename === undefined ? mime : `${mime} ${filename}`)}]`;
+export function filePlaceholder(file: FilePart): string {
+  return `[File: ${fencedLine(describeFile(file))}]`;
 }
+
+/** A file by its media type, which not every source says, and its name. */
+export function describeFile({ mime, filename }: FilePart): string {
+  return [asString(mime) ?? "unknown type", ...(filename === undefined ? [] : [filename])].join(" ");
+}
+
+/** False for text files and folders, whose content hosts send as a text part. */
+export function isMedia({ mime }: FilePart): boolean {
+  return !NOT_MEDIA.test(asString(mime) ?? "");
+}
+
+const NOT_MEDIA = /^text\/|^application\/x-directory$/;
 
 function textLines(text: string): string {
   return text.trim() === "" ? "" : `\n${text}`;
@@ -280,6 +293,23 @@ export function cutOutcome(part: ToolPart, options: TruncateOptions): ToolPart {
 export function hasOnlyStub({ cut }: ToolPart): boolean {
   return cut !== undefined && (cut.archivedAs !== undefined || cut.omittedChars >= cut.originalChars);
 }
+
+/**
+ * The message with the kind of an archived result where all of its results are: a summary stands for them, and of each only
+ * a line is left beside its call. Else the same reference.
+ */
+export function withArchivedKind(message: Message): Message {
+  const { parts, role, metadata } = message;
+  if (role === "user" || metadata?.kind === ARCHIVED || !parts.some(isArchived)) return message;
+  const results = parts.filter((part) => part.type === "tool" && !part.callMissing);
+  return results.every(isArchived) ? withMetadata(message, { kind: ARCHIVED }) : message;
+}
+
+function isArchived(part: Part): boolean {
+  return part.type === "tool" && part.cut?.archivedAs !== undefined;
+}
+
+const ARCHIVED = "tool_result_archived";
 
 /** A test whether a tool has one of these names, in upper or lower case. */
 export function createToolMatcher(protectedTools: readonly string[]): (tool: string) => boolean {

@@ -1,5 +1,5 @@
 import { optionsCheck, required, rule, type Shape } from "../text/check.ts";
-import { handleOf, type ToolCall } from "./content.ts";
+import { handleOf, type ToolCall, withArchivedKind } from "./content.ts";
 import { charsOf, charsOfPart } from "./estimate-message.ts";
 import { type Message, type Transcript, withMetadata } from "./message.ts";
 import type { Handle, MessageId, Part, ToolPart } from "./part.ts";
@@ -145,31 +145,42 @@ export function applyEdits(
   options: ApplyOptions,
 ): Transcript {
   checkOptions(options);
-  const { at } = options;
-  if (edits.length === 0) return transcript;
+  return applyBatches(transcript, [{ edits, at: options.at }]);
+}
+
+/** The same for edits that were made at several times, one after another. */
+export function applyBatches(transcript: Transcript, batches: readonly DatedEdits[]): Transcript {
+  if (batches.every(({ edits }) => edits.length === 0)) return transcript;
   const draft = createDraft(transcript);
-  for (const edit of edits) {
-    switch (edit.type) {
-      case "hide-message":
-        draft.change(edit.messageId, (message) => withMetadata(message, { agentVisible: false }));
-        break;
-      case "hide-part":
-        draft.changePart(edit, (part, message) => hide(part, { edit, message, at }));
-        break;
-      case "replace-part":
-        draft.changePart(edit, (part) => replace(part, edit.part));
-        break;
-      case "insert-message":
-        draft.insert({ createdAt: at, ...edit.message }, edit.after);
-        break;
-      case "move-message":
-        draft.move(edit.messageId, edit.after);
-        break;
-      default:
-        edit satisfies never;
-    }
-  }
+  for (const { edits, at } of batches) for (const edit of edits) applyEdit(draft, edit, at);
   return draft.messages();
+}
+
+interface DatedEdits extends ApplyOptions {
+  readonly edits: readonly Edit[];
+}
+
+function applyEdit(draft: Draft, edit: Edit, at: number): void {
+  switch (edit.type) {
+    case "hide-message":
+      draft.change(edit.messageId, (message) => withMetadata(message, { agentVisible: false }));
+      break;
+    case "hide-part":
+      draft.changePart(edit, (part, message) => hide(part, { edit, message, at }));
+      break;
+    case "replace-part":
+      draft.changePart(edit, (part) => replace(part, edit.part));
+      draft.change(edit.messageId, withArchivedKind);
+      break;
+    case "insert-message":
+      draft.insert({ createdAt: at, ...edit.message }, edit.after);
+      break;
+    case "move-message":
+      draft.move(edit.messageId, edit.after);
+      break;
+    default:
+      edit satisfies never;
+  }
 }
 
 /** When edits are applied. */
@@ -207,6 +218,8 @@ function replace(part: Part, by: Part): Part {
   const isSigned = part.type === "tool" && by.type === "tool" && part.signed === true;
   return isSigned && by.signed === undefined ? { ...by, signed: true } : by;
 }
+
+type Draft = ReturnType<typeof createDraft>;
 
 function createDraft(transcript: Transcript) {
   const messages: Message[] = [...transcript];

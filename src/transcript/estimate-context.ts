@@ -16,19 +16,17 @@ import {
   roundTokens,
   type TokenFamily,
 } from "../text/tokens/estimate-tokens.ts";
-import { hasOnlyStub, outcomeText } from "./content.ts";
 import {
-  estimateMessageTokens,
   estimateResultTokens,
   estimateThoughtTokens,
   MESSAGE_ESTIMATE_SHAPE,
   type MessageEstimateOptions,
   messageSizes,
+  messageTokens,
   scaleOf,
   type TokenObservation,
 } from "./estimate-message.ts";
 import {
-  commonLength,
   isVisibleToModel,
   type Message,
   MODEL_RULE,
@@ -51,25 +49,25 @@ export function estimateContextTokens(
 
 /** The same for options that were checked, or that hold what a message says of its model. */
 export function estimateContext(transcript: Transcript, options: ContextEstimateOptions): ContextEstimate {
-  return estimateBySums(transcript, createContextSums(options)(transcript), options);
+  const sums = sumContext(transcript, options);
+  const usageIndex = newestUsageIndex(transcript, options);
+  const usageTokens = usageTotalTokens(transcript[usageIndex]?.usage);
+  return estimateBehind({ transcript, sums, usageIndex, usageTokens }, options);
 }
 
-/** The same for messages that were summed up before; `isTrusted` says whose usage may count. */
-export function estimateBySums(
-  transcript: Transcript,
-  sums: readonly ContextSums[],
-  options: ContextEstimateOptions & { readonly isTrusted?: IsTrusted },
+/** The estimate where it is known which usage holds, and what it counts. */
+export function estimateBehind(
+  { transcript, sums, usageIndex, usageTokens }: CountedContext,
+  options: ContextEstimateOptions,
 ): ContextEstimate {
   const estimating = withFamily(options);
-  const lastUsageIndex = newestUsageIndex(transcript, sums, options);
-  const counted = transcript[lastUsageIndex];
-  const { tokens, leftOutTokens } = sumsAt(sums, transcript.length);
-  const usageTokens = usageTotalTokens(counted?.usage);
+  const counted = transcript[usageIndex];
+  const { tokens, leftOutTokens } = sums[transcript.length] ?? NO_SUMS;
   // The model had not seen the results of its own calls when its usage was counted.
   const estimated =
     counted === undefined
       ? tokens - leftOutTokens + fixedTokens(estimating)
-      : tokens - sumsAt(sums, lastUsageIndex + 1).tokens + estimateResultTokens(counted, estimating);
+      : tokens - (sums[usageIndex + 1] ?? NO_SUMS).tokens + estimateResultTokens(counted, estimating);
   const { low, high } = intervalOf(estimating);
   return {
     tokens: usageTokens + estimated,
@@ -78,28 +76,37 @@ export function estimateBySums(
     source: counted === undefined ? "heuristic" : "usage",
     usageTokens,
     trailingTokens: estimated,
-    lastUsageIndex,
+    lastUsageIndex: usageIndex,
   };
 }
 
-type IsTrusted = (message: Message, upTo: ContextSums) => boolean;
+interface CountedContext {
+  readonly transcript: Transcript;
+  /** What `sumContext` gives for it. */
+  readonly sums: readonly ContextSums[];
+  /** The message whose usage holds; -1 when none does. */
+  readonly usageIndex: number;
+  /** What that usage counts; 0 when none does. */
+  readonly usageTokens: number;
+}
 
 /** The newest message whose usage describes the context as it is now; -1 when there is none. */
 function newestUsageIndex(
   transcript: Transcript,
-  sums: readonly ContextSums[],
-  { epochStartIndex = 0, model, isTrusted }: Parameters<typeof estimateBySums>[2],
+  { epochStartIndex = 0, model }: Pick<ContextEstimateOptions, "epochStartIndex" | "model">,
 ): number {
-  const holds = (at: number): boolean => {
-    const message = transcript[at] as Message;
-    return (
-      !clearedSince(sumsAt(sums, at).clearedAt, message) &&
-      (isTrusted?.(message, sumsAt(sums, at + 1)) ?? true)
-    );
-  };
-  let index = sumsAt(sums, transcript.length).usageIndex;
-  while (index >= epochStartIndex && !holds(index)) index = sumsAt(sums, index).usageIndex;
-  if (index < epochStartIndex) return -1;
+  if (epochStartIndex >= transcript.length) return -1;
+  const clearings: number[] = [];
+  let clearedAt = Number.NEGATIVE_INFINITY;
+  for (const message of transcript) {
+    clearings.push(clearedAt);
+    if (isVisibleToModel(message)) clearedAt = Math.max(clearedAt, clearedAtOf(message));
+  }
+  const holds = ({ createdAt = Number.POSITIVE_INFINITY }: Message, at: number): boolean =>
+    (clearings[at] as number) <= createdAt;
+  const index = transcript.findLastIndex(
+    (message, at) => at >= epochStartIndex && reportsContextUsage(message) && holds(message, at),
+  );
   const counted = transcript[index]?.model;
   // A summary replaces what came before it, and another model counts differently: older usage no longer holds.
   const overtakes = (message: Message): boolean =>
@@ -117,83 +124,37 @@ export interface ContextSums {
   readonly turnThoughtTokens: number;
   /** Of system messages. */
   readonly systemTokens: number;
-  /** Characters of tool outputs that were neither cleared nor archived. */
-  readonly outputChars: number;
-  /** When the newest output was cleared. */
-  readonly clearedAt: number;
-  /** When the newest summary was written. */
-  readonly summaryAt: number;
-  /** Where the newest message stands whose usage tells how large the context was; -1 without one. */
-  readonly usageIndex: number;
 }
 
-const NO_SUMS: ContextSums = {
-  tokens: 0,
-  leftOutTokens: 0,
-  turnThoughtTokens: 0,
-  systemTokens: 0,
-  outputChars: 0,
-  clearedAt: Number.NEGATIVE_INFINITY,
-  summaryAt: Number.NEGATIVE_INFINITY,
-  usageIndex: -1,
-};
+const NO_SUMS: ContextSums = { tokens: 0, leftOutTokens: 0, turnThoughtTokens: 0, systemTokens: 0 };
 
-/**
- * Sums over one transcript after another, by how many messages they are of; what stands before the first difference is not
- * read again.
- */
-export function createContextSums(
-  options: ContextEstimateOptions,
-): (transcript: Transcript) => readonly ContextSums[] {
+/** Sums over a transcript, by how many messages they are of. Each message is measured once. */
+export function sumContext(transcript: Transcript, options: ContextEstimateOptions): readonly ContextSums[] {
   const estimating = withFamily(options);
-  let read: Transcript = [];
+  const dropsEarlier = dropsThoughts(estimating);
   const sums: ContextSums[] = [NO_SUMS];
-  return (transcript) => {
-    if (transcript === read) return sums;
-    sums.length = commonLength(read, transcript) + 1;
-    for (const message of transcript.slice(sums.length - 1)) {
-      const index = sums.length - 1;
-      const sum = addMessage(sumsAt(sums, index), message, estimating);
-      sums.push(reportsContextUsage(message) ? { ...sum, usageIndex: index } : sum);
+  let sum = NO_SUMS;
+  for (const message of transcript) {
+    if (isVisibleToModel(message)) {
+      const tokens = messageTokens(message, estimating);
+      const startsTurn = dropsEarlier && message.role === "user";
+      sum = {
+        tokens: sum.tokens + tokens,
+        leftOutTokens: sum.leftOutTokens + (startsTurn ? sum.turnThoughtTokens : 0),
+        turnThoughtTokens:
+          (startsTurn ? 0 : sum.turnThoughtTokens) +
+          (dropsEarlier && message.role === "assistant" ? estimateThoughtTokens(message, estimating) : 0),
+        systemTokens: sum.systemTokens + (message.role === "system" ? tokens : 0),
+      };
     }
-    read = transcript;
-    return sums;
-  };
-}
-
-function sumsAt(sums: readonly ContextSums[], count: number): ContextSums {
-  return sums[count] ?? NO_SUMS;
-}
-
-function addMessage(before: ContextSums, message: Message, options: Estimating): ContextSums {
-  const isVisible = isVisibleToModel(message);
-  const tokens = isVisible ? estimateMessageTokens(message, options) : 0;
-  const writtenAt = message.summary === true ? message.createdAt : undefined;
-  const startsTurn = isVisible && message.role === "user" && dropsThoughts(options);
-  return {
-    tokens: before.tokens + tokens,
-    leftOutTokens: before.leftOutTokens + (startsTurn ? before.turnThoughtTokens : 0),
-    turnThoughtTokens:
-      (startsTurn ? 0 : before.turnThoughtTokens) + (isVisible ? estimateThoughtTokens(message, options) : 0),
-    systemTokens: before.systemTokens + (message.role === "system" ? tokens : 0),
-    outputChars: before.outputChars + outputCharsOf(message),
-    clearedAt: isVisible ? Math.max(before.clearedAt, clearedAtOf(message)) : before.clearedAt,
-    summaryAt: Math.max(before.summaryAt, writtenAt ?? Number.NEGATIVE_INFINITY),
-    usageIndex: before.usageIndex,
-  };
+    sums.push(sum);
+  }
+  return sums;
 }
 
 /** True where the model does not read the thoughts of earlier turns; the documented estimate counts all that is there. */
 function dropsThoughts({ estimator, family }: Estimating): boolean {
   return estimator === "calibrated" && familyCost(family).thoughts === "last-turn";
-}
-
-function outputCharsOf({ parts }: Message): number {
-  let chars = 0;
-  for (const part of parts)
-    if (part.type === "tool" && part.clearedAt === undefined && !hasOnlyStub(part))
-      chars += outcomeText(part.outcome).length;
-  return chars;
 }
 
 export interface ContextEstimate {
@@ -260,20 +221,17 @@ function intervalOf({ estimator = "documented", family, calibration, interval }:
   return { low: known.low * (1 - margin), high: known.high * (1 + margin) };
 }
 
-function isCompletedSummary({ summary, error }: Message): boolean {
+export function isCompletedSummary({ summary, error }: Message): boolean {
   return summary === true && error === undefined;
 }
 
-function isOtherModel(one: ModelRef | undefined, other: ModelRef | undefined): boolean {
+export function isOtherModel(one: ModelRef | undefined, other: ModelRef | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return one.id !== other.id || one.provider !== other.provider;
 }
 
-function clearedSince(clearedAt: number, { createdAt }: Message): boolean {
-  return createdAt !== undefined && clearedAt > createdAt;
-}
-
-function clearedAtOf({ parts }: Message): number {
+/** When the newest of a message's outputs was cleared. */
+export function clearedAtOf({ parts }: Message): number {
   let newest = Number.NEGATIVE_INFINITY;
   for (const part of parts) if (part.type === "tool") newest = Math.max(newest, part.clearedAt ?? newest);
   return newest;
@@ -288,10 +246,15 @@ export function usageTotalTokens(usage: Usage | undefined): number {
 
 /** True when a message's usage tells how large the context was: a completed answer, not a summary of another context. */
 export function reportsContextUsage(message: Message): boolean {
+  return carriesUsage(message) && usageTotalTokens(message.usage) > 0;
+}
+
+/** The same for a usage that may say nothing. */
+export function carriesUsage(message: Message): boolean {
   if (message.usage === undefined || message.role !== "assistant") return false;
   if (message.summary === true || message.error !== undefined) return false;
   if (message.finish !== undefined && FAILED_FINISHES.has(message.finish.toLowerCase())) return false;
-  return isVisibleToModel(message) && usageTotalTokens(message.usage) > 0;
+  return isVisibleToModel(message);
 }
 
 const FAILED_FINISHES: ReadonlySet<string> = new Set(["error", "aborted", "abort", "cancelled", "canceled"]);

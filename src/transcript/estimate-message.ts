@@ -9,7 +9,7 @@ import {
   type TokenFamily,
   unroundedTokens,
 } from "../text/tokens/estimate-tokens.ts";
-import { isCleared, outcomeText } from "./content.ts";
+import { isCleared, isMedia, outcomeText } from "./content.ts";
 import { isVisibleToModel, type Message, shownOutcome } from "./message.ts";
 import { CLEARED_PLACEHOLDER, type FilePart, type Part, type ReasoningPart } from "./part.ts";
 
@@ -22,12 +22,17 @@ export function estimateMessageTokens(
   options: MessageEstimateOptions = NO_OPTIONS,
 ): number {
   checkOptions(options);
-  return scaledTokens(message, { ...options, what: "whole" });
+  return messageTokens(message, options);
+}
+
+/** The same for options that were checked. */
+export function messageTokens(message: Message, options: MessageEstimateOptions): number {
+  return scaledTokens(message, options, "whole");
 }
 
 /** The tokens of a message's tool results alone: what came in after the model had written the message. */
 export function estimateResultTokens(message: Message, options: MessageEstimateOptions = {}): number {
-  return scaledTokens(message, { ...options, what: "results" });
+  return scaledTokens(message, options, "results");
 }
 
 /** The tokens of a message's thoughts alone, which some models read again only until the next request of the user. */
@@ -95,11 +100,8 @@ export function scaleOf({ estimator, family = "gpt", calibration }: MessageEstim
   return calibration?.scale ?? (estimator === "calibrated" ? familyCost(family).scale : 1);
 }
 
-function scaledTokens(
-  message: Message,
-  options: MessageEstimateOptions & { readonly what: "whole" | "results" },
-): number {
-  const { estimator = "documented", family = "gpt", what } = options;
+function scaledTokens(message: Message, options: MessageEstimateOptions, what: "whole" | "results"): number {
+  const { estimator = "documented", family = "gpt" } = options;
   const sizes = messageSizes(message, estimator);
   const callTokens = estimator === "calibrated" ? sizes.calls * familyCost(family).callTokens : 0;
   const textTokens = sizes.resultTokens + (what === "whole" ? sizes.writtenTokens : 0);
@@ -143,13 +145,12 @@ function measure(message: Message, estimator: TokenEstimator): MessageSizes {
       sizes.thoughtTextTokens += count(part.text);
       sizes.sealedTokens += (part.sealedChars ?? 0) * TOKENS_PER_SEALED_CHAR;
     } else sizes.writtenTokens += writtenTokens(part, count);
-    if (part.type === "file") sizes.writtenMedia += mediaOf(part);
+    if (part.type === "file" && isSentAsMedia(part)) sizes.writtenMedia += 1;
     if (part.type !== "tool") continue;
     sizes.calls += 1;
     const outcome = shownOutcome(part);
     sizes.resultTokens += count(outcomeText(outcome));
-    if (outcome.status === "done")
-      for (const attachment of outcome.attachments) sizes.resultMedia += mediaOf(attachment);
+    if (outcome.status === "done") sizes.resultMedia += outcome.attachments.filter(isSentAsMedia).length;
   }
   if (message.parts.some(({ type, agentVisible }) => type === "reasoning" && agentVisible !== false))
     sizes.sealedTokens = Math.max(sizes.sealedTokens, countedThoughts(message));
@@ -186,10 +187,8 @@ function writtenTokens(part: Exclude<Part, ReasoningPart>, count: (text: string)
   }
 }
 
-/** 1 for a file that is sent as media; 0 for text files and folders, whose content hosts send as a text part. */
-function mediaOf({ mime, agentVisible }: FilePart): number {
-  if (agentVisible === false) return 0;
-  return mime.startsWith("text/") || mime === "application/x-directory" ? 0 : 1;
+function isSentAsMedia(file: FilePart): boolean {
+  return file.agentVisible !== false && isMedia(file);
 }
 
 /** The characters that a message brings into a window: its texts, inputs and results, without labels. */

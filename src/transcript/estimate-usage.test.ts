@@ -3,8 +3,6 @@ import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript as notated } from "../../test/rig/notation.ts";
 import { unroundedTokens } from "../text/tokens/estimate-tokens.ts";
 import {
-  createContextSums,
-  estimateBySums,
   estimateContextTokens,
   observeUsage,
   reportsContextUsage,
@@ -166,33 +164,14 @@ describe("an estimate of a transcript that grows", () => {
         fc.constantFrom(...models),
         (messages, epochStartIndex, model) => {
           const options = { epochStartIndex, ...(model && { model }) };
-          const sumUp = createContextSums(options);
           for (let count = 0; count <= messages.length; count++) {
             const begun = messages.slice(0, count);
-            const estimate = estimateBySums(begun, sumUp(begun), options);
-            expect(estimate).toEqual(estimateContextTokens(begun, options));
+            const estimate = estimateContextTokens(begun, options);
             expect(estimate.lastUsageIndex).toBe(lastUsageIndex(begun, epochStartIndex, model));
             expect(estimate.low).toBeLessThanOrEqual(estimate.tokens);
             expect(estimate.tokens).toBeLessThanOrEqual(estimate.high);
             expect(estimate.tokens).toBe(estimate.usageTokens + estimate.trailingTokens);
           }
-        },
-      ),
-    );
-  });
-
-  it("sums up another transcript from the first difference on", () => {
-    fc.assert(
-      fc.property(
-        fc.array(anyMessage, { maxLength: 12 }),
-        fc.array(anyMessage, { maxLength: 6 }),
-        fc.nat(12),
-        (messages, others, same) => {
-          const sumUp = createContextSums({});
-          sumUp(messages);
-          const changed = [...messages.slice(0, same), ...others];
-          expect(sumUp(changed)).toEqual(createContextSums({})(changed));
-          expect(sumUp(changed)).toHaveLength(changed.length + 1);
         },
       ),
     );

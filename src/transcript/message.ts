@@ -29,6 +29,8 @@ export interface Message {
   readonly createdAt?: number;
   /** True only on an assistant message that sums up everything before its compaction marker. */
   readonly summary?: true;
+  /** On a summary: the agent that wrote it, `compaction` where it is ours. */
+  readonly agent?: string;
   /** Why generation ended, as the source says it. */
   readonly finish?: string;
   /** Set when the source would say how generation ended, and does not: it is still running, or was cut off. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -76,29 +76,26 @@ describe("the agent without a key", () => {
 
   it("changes settings for this and the next run, and none that is wrong", async () => {
     const agent = await startAgent([], { folder });
-    expect(answerOf(await agent.type("/auto off"))).toMatchObject({ autoCompact: false });
-    expect(answerOf(await agent.type("/set keepRecentTokens 2000"))).toMatchObject({
-      keepRecentTokens: 2_000,
-    });
-    const [wrong] = await agent.type("/set keepRecentTokes 5");
+    expect(answerOf(await agent.type("/auto off"))).toMatchObject({ compactAt: "never" });
+    expect(answerOf(await agent.type("/set keepTokens 2000"))).toMatchObject({ keepTokens: 2_000 });
+    const [wrong] = await agent.type("/set keepToken 5");
     expect(wrong).toMatchObject({
       type: "error",
-      message: expect.stringContaining("did you mean keepRecentTokens?"),
+      message: expect.stringContaining("did you mean keepTokens?"),
     });
     expect((await agent.type("/auto perhaps"))[0]).toMatchObject({ type: "error" });
     await agent.leave();
     const next = await startAgent(["--continue"], { folder });
-    expect(answerOf(await next.type("/set"))).toMatchObject({ autoCompact: false, keepRecentTokens: 2_000 });
+    expect(answerOf(await next.type("/set"))).toMatchObject({ compactAt: "never", keepTokens: 2_000 });
     await next.leave();
   });
 
   it("shows what is set for a name without a value, and changes nothing", async () => {
     const agent = await startAgent([], { folder });
     const all = answerOf(await agent.type("/set"));
-    expect(all).toMatchObject({ profile: "default", toolSummaryStrategy: "off" });
-    expect(answerOf(await agent.type("/set toolSummaryStrategy"))).toEqual({ toolSummaryStrategy: "off" });
-    expect(answerOf(await agent.type("/auto"))).toEqual({ autoCompact: true });
-    expect(answerOf(await agent.type("/set maxToken"))).toEqual({ maxToken: "There is no such setting." });
+    expect(all).toEqual({ profile: "default" });
+    expect(answerOf(await agent.type("/set profile"))).toEqual({ profile: "default" });
+    expect(answerOf(await agent.type("/auto"))).toEqual({ compactAt: "It is not set." });
     expect(answerOf(await agent.type("/set"))).toEqual(all);
     expect(answerOf(await agent.type("/set profile documented"))).toMatchObject({ profile: "documented" });
     await agent.leave();
@@ -118,6 +115,22 @@ describe("the agent without a key", () => {
     expect(said(await child.type("recall harbour"))).toContain("Nothing out of sight");
     expect(answerOf(await child.type("/context"))).toMatchObject({ filledBy: { bash: expect.any(Number) } });
     await child.leave();
+  });
+
+  it("forks and counts by its profile", async () => {
+    const agent = await startAgent(["--yes"], { folder });
+    await agent.type("/set profile documented");
+    await agent.type("run seq 2000");
+    const context = answerOf(await agent.type("/context")) as { filledBy: Record<string, number> };
+    expect(Math.abs(context.filledBy["not in these estimates"] ?? Number.NaN)).toBeLessThan(5);
+    await agent.type("/fork run echo done by the child");
+    await agent.leave();
+    const sessions = join(folder, ".local/state/carryover/agent");
+    const [, child = ""] = readdirSync(sessions).sort();
+    const said = readdirSync(join(sessions, child), { recursive: true, encoding: "utf8" })
+      .filter((name) => statSync(join(sessions, child, name)).isFile())
+      .map((name) => readFileSync(join(sessions, child, name), "utf8"));
+    expect(said.join("")).toContain("0 truncated to 3000 chars");
   });
 
   it("is interrupted by the first Ctrl-C and left with the second; nothing is left half done", async () => {

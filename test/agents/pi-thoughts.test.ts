@@ -122,7 +122,7 @@ await describeAgent(pi, () => {
         const open = await watch([...reads(90, 8), { text: "More." }], () => session.prompt("Go on"));
         expect(open).toMatchObject({ refused: [], lost: 0 });
         undo(world);
-        const live = await watch([...reads(100, 3), { text: "More." }], () => session.prompt("Go on"));
+        const live = await watch([...reads(100, 8), { text: "More." }], () => session.prompt("Go on"));
         expect(live).toMatchObject({ refused: [], lost: 0 });
         const compacted = await watch([...reads(110, 3), { text: "More." }], async () => {
           expect(await session.ask({ type: "compact" })).toMatchObject({ success: true });
@@ -160,7 +160,7 @@ await describeAgent(pi, () => {
       const alone = await watch(steps, () => pi.run(bare, ["-p", "Read the files"]));
       const world = await createWorld("anthropic");
       const ours = await watch(steps, () => ask(world, "Read the files"));
-      const again = await watch([...reads(70, 5), { text: "Yes." }], () => ask(world, "Go on", ["-c"]));
+      const again = await watch([...reads(70, 3), { text: "Yes." }], () => ask(world, "Go on", ["-c"]));
       expect([...alone.refused, ...ours.refused, ...again.refused]).toEqual([]);
       expect(alone.dropped).toBeGreaterThan(0);
       expect(ours).toMatchObject({ count: 66, dropped: 0, lost: 0 });

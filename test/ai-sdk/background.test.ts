@@ -4,7 +4,7 @@ import { generateText, stepCountIs, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { carryover } from "../../src/ai-sdk.ts";
-import type { SessionEvent } from "../../src/session/log.ts";
+import type { SessionEvent } from "../../src/session/events.ts";
 import { createGate } from "../rig/model-server/step.ts";
 import { bundleAgent } from "./harness/bundle-agent.ts";
 import { startScriptedProvider, summary } from "./harness/scripted-provider.ts";

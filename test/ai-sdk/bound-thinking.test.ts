@@ -3,7 +3,7 @@ import { generateText, type ModelMessage, stepCountIs, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type CarryoverOptions, carryover } from "../../src/ai-sdk.ts";
-import type { SessionEvent } from "../../src/session/log.ts";
+import type { SessionEvent } from "../../src/session/events.ts";
 import { startModelServer } from "../rig/model-server/model-server.ts";
 import { runToolLoop } from "./harness/tool-loop.ts";
 

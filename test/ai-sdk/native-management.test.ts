@@ -4,7 +4,7 @@ import { generateText, type ModelMessage, stepCountIs, streamText, tool } from "
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type Carryover, type CarryoverOptions, carryover } from "../../src/ai-sdk.ts";
-import type { SessionEvent } from "../../src/session/log.ts";
+import type { SessionEvent } from "../../src/session/events.ts";
 import {
   createNativeAnthropic,
   createNativeOpenAI,

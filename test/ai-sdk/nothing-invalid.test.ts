@@ -39,8 +39,7 @@ describe("what was refused once", () => {
   const SMALL: Conversation = {
     windowTokens: 2_000,
     windowIs: "enforced",
-    representation: "pivot",
-    prune: { how: "lines" },
+    prune: "on",
     isThinking: false,
     isStreamed: false,
     isStored: false,
@@ -58,7 +57,7 @@ describe("what was refused once", () => {
   it("a user's words right behind a tool result, by strict chat templates", async () => {
     const last: Turn = { ...turn({ chars: 0 }), file: "pdf" };
     const { problems, summaries } = await playConversation(
-      { ...SMALL, turns: [turn({ tool: "screenshot" }), last] },
+      { ...SMALL, windowTokens: 2_500, turns: [turn({ tool: "screenshot" }), last] },
       { api: "openai-chat", over: "function" },
     );
     expect([problems, summaries > 0]).toEqual([[], true]);
@@ -78,7 +77,6 @@ it("counts what the provider found itself: nothing is sent that does not fit", a
     {
       windowTokens: 12_000,
       windowIs: "enforced",
-      representation: "pivot",
       prune: "off",
       isThinking: false,
       isStreamed: false,

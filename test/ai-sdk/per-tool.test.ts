@@ -2,7 +2,7 @@ import { generateText, stepCountIs, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type CarryoverOptions, carryover } from "../../src/ai-sdk.ts";
-import type { SessionEvent } from "../../src/session/log.ts";
+import type { SessionEvent } from "../../src/session/events.ts";
 import { PROVIDERS, type ProviderName, startScriptedProvider } from "./harness/scripted-provider.ts";
 import { toolText } from "./harness/tool-texts.ts";
 

@@ -21,7 +21,8 @@ describe("a long loop in a window of 32k tokens", () => {
       expect(loop.mostRows).toBeLessThanOrEqual(201);
       const resumed = await resumeLoop(loop);
       expect(JSON.stringify(resumed.sent)).toBe(JSON.stringify(loop.sent));
-      expect(JSON.stringify(resumed.session)).toBe(JSON.stringify(loop.session));
+      const { batches } = loop.session.toJSON();
+      expect(JSON.stringify(resumed.session.toJSON().batches)).toBe(JSON.stringify(batches));
       const used = (session: typeof loop.session) =>
         session.ledger().reduce((sum, { summaryUsage }) => sum + (summaryUsage?.inputTokens ?? 0), 0);
       expect(used(resumed.session)).toBe(used(loop.session));

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { carryover } from "../../src/ai-sdk.ts";
 import type { Edit } from "../../src/index.ts";
-import type { SessionEvent } from "../../src/session/log.ts";
+import type { SessionEvent } from "../../src/session/events.ts";
 import type { Transcript } from "../../src/transcript/message.ts";
 import { PROVIDERS, startScriptedProvider } from "./harness/scripted-provider.ts";
 import { toolText } from "./harness/tool-texts.ts";

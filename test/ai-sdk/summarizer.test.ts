@@ -1,7 +1,7 @@
 import { generateText, type ModelMessage } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { type CarryoverOptions, carryover } from "../../src/ai-sdk.ts";
-import type { SessionEvent } from "../../src/session/log.ts";
+import type { SessionEvent } from "../../src/session/events.ts";
 import type { SummaryUsage } from "../../src/session/metered-summarizer.ts";
 import { createFakeClock } from "../rig/fakes.ts";
 import type { Reply } from "../rig/model-server/step.ts";
@@ -75,7 +75,7 @@ describe("a summary", () => {
     const { model, session } = carryover(provider.model(name), {
       ...summed,
       onUsage: (used) => told.push(used),
-      summaryPrices: { input: 3, output: 15 },
+      models: [{ names: [provider.model(name).modelId], prices: [{ input: 3, output: 15, cacheRead: 3 }] }],
     });
     await generateText({ model, messages, tools: { read }, maxRetries: 0 });
     expect(told.map(({ usage }) => usage.inputTokens)).toEqual(counts);

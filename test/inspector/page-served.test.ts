@@ -85,6 +85,7 @@ describe.skipIf(chromiumPath === undefined)("the served page", () => {
           { ...at, ...BATCH },
         ],
       });
+      say({ type: "batches", batches: [], left: [LEFT] });
       for (let count = 3; count <= 30; count++) {
         const index = count - 1;
         const changes = [{ index, message: message(`m${index}`, "assistant", [text(`answer ${index}`)]) }];
@@ -152,17 +153,15 @@ const BATCH = {
   reason: "it pays",
   tokensBefore: 900,
   tokensAfter: 500,
-  left: [
-    {
-      batchId: "batch",
-      atMs: 5_000,
-      messageId: "m0",
-      stage: "prune",
-      reason: "pruned",
-      savedTokens: 400,
-      handle: "m0/1",
-    },
-  ],
+} as const;
+const LEFT = {
+  batchId: "batch",
+  atMs: 5_000,
+  messageId: "m0",
+  stage: "prune",
+  reason: "pruned",
+  savedTokens: 400,
+  handle: "m0/1",
 } as const;
 
 /** A source that says what the test lets it say. */

@@ -182,7 +182,7 @@ describe("a structured answer", () => {
     const result = await agent.invoke(question("Judge."), inThread);
     expect(result.structuredResponse).toEqual({ verdict: "good" });
     const { values } = await agent.graph.getState(inThread);
-    expect(values._carryover).toMatchObject({ version: 1, session: { v: 2 } });
+    expect(values._carryover).toMatchObject({ version: 1, session: { v: 3 } });
     expect(values.messages.map((message: BaseMessage) => message.getType())).toEqual(
       given.name === "by a tool" ? ["human", "ai", "tool", "ai"] : ["human", "ai"],
     );

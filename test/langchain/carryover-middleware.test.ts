@@ -119,7 +119,7 @@ describe("carryoverMiddleware()", () => {
       store: { spills: {} },
       recallTool: "",
       restore: {},
-      expectedTurns: 0,
+      expectedTurns: 12,
       colour: "red",
     };
     let problems: readonly string[] = [];
@@ -134,7 +134,7 @@ describe("carryoverMiddleware()", () => {
       "store.spills is an object",
       'recallTool is ""',
       "restore is not an option",
-      "expectedTurns is 0",
+      "expectedTurns is not an option; leave it out",
       "colour is not an option",
     ])
       expect(problems.some((problem) => problem.includes(part))).toBe(true);

@@ -234,7 +234,7 @@ export function agentHostContract({ describe, it }: TestRunner, agentUnderTest: 
       options: {
         prune: "auto",
         toolOutput: false,
-        models: { "p/m": { keepRecent: 1_000, pruneAt: 1_000 } },
+        models: { "p/m": { keepTokens: 1_000, pruneAt: 1_000 } },
       },
       async run(agent) {
         const session = await agent.newSession();

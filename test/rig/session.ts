@@ -1,8 +1,9 @@
-import type { SessionEvent } from "../../src/session/log.ts";
-import type { SessionOptions, SessionPorts } from "../../src/session/options.ts";
-import { createSession, type Session } from "../../src/session/session.ts";
+import type { SessionEvent } from "../../src/session/events.ts";
+import type { SessionPorts } from "../../src/session/options.ts";
+import type { Session } from "../../src/session/session.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
+import { createSession, type EngineOptions } from "./engine-session.ts";
 import { createFakeClock, createFakeSummarizer, type FakeClock, startsAndEnds } from "./fakes.ts";
 
 /** What the summarizer of a test session answers. */
@@ -10,7 +11,7 @@ export const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were r
 
 /** A session with a window of 40,000 tokens, with a fake clock and summarizer and its events. */
 export function startSession(
-  options: SessionOptions = {},
+  options: EngineOptions = {},
   ports: Partial<SessionPorts> = {},
 ): { readonly session: Session; readonly events: SessionEvent[]; readonly clock: FakeClock } {
   const events: SessionEvent[] = [];

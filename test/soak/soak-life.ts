@@ -91,11 +91,11 @@ function openSession({ id, root, spills, counts, live }: SoakLife, dice: SeededR
   return createSession(
     { clock: createSystemClock(), summarizer: scriptedSummarizer(dice), journal, spills: counted },
     {
-      sessionId: id,
       model: { provider: "north", id: "north" },
       limits: { contextTokens: 30_000, outputTokens: 4_000 },
-      compaction: { keepRecentTokens: 4_000, reserveTokens: 6_000 },
-      toolOutput: { maxChars: 12_000, maxLines: 400, largeOutputThreshold: 60_000 },
+      keepTokens: 4_000,
+      compactAt: { tokens: 24_000 },
+      toolOutput: { maxChars: 12_000, maxLines: 400 },
       onEvent: (event) => {
         if (event.type === "compaction_end" && event.error === undefined) counts.compactions++;
       },

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RecordStore } from "../../src/fork/life/record-store.ts";
-import { createPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
+import { openPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
 
 // One of several programs on the same database; prints what it has to report as one line of JSON.
 const [task = "", connectionString = "", schema = "", countText] = process.argv.slice(2);
 const count = Number(countText);
 const LEASE_MS = 60;
-const stores = createPostgresStores({ connectionString, schema, maxConnections: 2, cleaning: "never" });
+const stores = openPostgresStores({ connectionString, schema, maxConnections: 2, cleaning: "never" });
 const tasks: Readonly<Record<string, (stores: PostgresStores) => Promise<unknown>>> = { open, update, lease };
 process.stdout.write(JSON.stringify(await tasks[task]?.(stores)));
 await stores.close();

@@ -1,6 +1,6 @@
-import { createPostgresStores } from "../../src/stores/postgres/stores.ts";
+import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 
 // Writes once and closes nothing: an idle connection must not keep it alive.
 const [connectionString = "", schema = ""] = process.argv.slice(2);
-const stored = await createPostgresStores({ connectionString, schema }).spills.put("text");
+const stored = await openPostgresStores({ connectionString, schema }).spills.put("text");
 process.stdout.write(stored.status);

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import type { PostgresPool } from "../../src/stores/postgres/pool.ts";
-import { createPostgresStores } from "../../src/stores/postgres/stores.ts";
+import { openPostgresStores } from "../../src/stores/postgres/stores.ts";
 import { bundleChild } from "./bundle-child.ts";
 import { postgresForTests } from "./postgres-place.ts";
 import { startProxy } from "./postgres-proxy.ts";
@@ -272,7 +272,7 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
 
   it("a pool of somebody else is used and left open", async () => {
     const pool = new pg.Pool({ connectionString: server().connectionString, max: 1 });
-    const stores = createPostgresStores({
+    const stores = openPostgresStores({
       pool: pool satisfies PostgresPool,
       schema: postgres().newSchema(),
     });

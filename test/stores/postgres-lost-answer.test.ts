@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import type { PostgresPool } from "../../src/stores/postgres/pool.ts";
-import { createPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
+import { openPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();
@@ -118,7 +118,7 @@ function open(): Losing {
   };
   return {
     schema,
-    stores: createPostgresStores({ pool: losing, schema, cleaning: "never" }),
+    stores: openPostgresStores({ pool: losing, schema, cleaning: "never" }),
     lose(meanwhile = async () => {}) {
       lost = meanwhile;
     },

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach } from "vitest";
 import {
-  createPostgresStores,
+  openPostgresStores,
   type PostgresStores,
-  type PostgresStoresOptions,
+  type PostgresStoresSettings,
 } from "../../src/stores/postgres/stores.ts";
 import { type PostgresServer, startPostgres } from "../rig/postgres/start-postgres.ts";
 
@@ -23,7 +23,7 @@ export async function postgresForTests(): Promise<PostgresForTests | undefined> 
     server,
     newSchema: () => `test_${randomUUID().replaceAll("-", "")}`,
     open(schema, options = {}) {
-      const stores = createPostgresStores({
+      const stores = openPostgresStores({
         connectionString: server.connectionString,
         schema,
         maxConnections: 2,
@@ -40,5 +40,5 @@ export interface PostgresForTests {
   readonly server: PostgresServer;
   newSchema(): string;
   /** Stores on this schema as another process would have them; closed after the test. */
-  open(schema: string, options?: Partial<PostgresStoresOptions>): PostgresStores;
+  open(schema: string, options?: Partial<PostgresStoresSettings>): PostgresStores;
 }

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import { createPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
+import { openPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { postgresForTests } from "./postgres-place.ts";
 import { type Stall, startProxy } from "./postgres-proxy.ts";
 
@@ -89,7 +89,7 @@ describe.skipIf(place === undefined)("a network that stops in the middle of a ca
   it("is not waited for by a pool of somebody else, which has no limits", async () => {
     const pool = new pg.Pool({ connectionString: network().connectionString, max: 1 });
     pool.on("error", () => {});
-    const stores = createPostgresStores({ pool, schema: place?.newSchema() ?? "", timeoutMs: LIMIT_MS });
+    const stores = openPostgresStores({ pool, schema: place?.newSchema() ?? "", timeoutMs: LIMIT_MS });
     network().mute();
     const startedMs = performance.now();
     const calls = Array.from({ length: 6 }, () => stores.records("r").get("a"));
@@ -102,7 +102,7 @@ describe.skipIf(place === undefined)("a network that stops in the middle of a ca
 });
 
 function open(schema: string): PostgresStores {
-  return createPostgresStores({
+  return openPostgresStores({
     connectionString: network().connectionString,
     schema,
     maxConnections: 2,

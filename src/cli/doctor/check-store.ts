@@ -6,7 +6,7 @@ import { configHome, LOG_FILE, type PluginFolders, pluginFolders } from "../../p
 import { listPluginJournals, readPluginJournal } from "../../plugin/stores/journal.ts";
 import { readForks } from "../../plugin/stores/plugin-stores.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
-import { createPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
+import { openPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
 import { formatBytes } from "../../text/truncate.ts";
 import { DATABASE_LABEL, packageFolders } from "../opencode/with-stores.ts";
 import { formatCount, terminalText } from "../terminal/output.ts";
@@ -126,7 +126,7 @@ const MIN_FREE_BYTES = 32 * 1024 * 1024;
 /** Checks that the plugin's database can be reached and has its tables; never shows its address. */
 export async function checkDatabase(connectionString: string): Promise<Finding[]> {
   const check = "store";
-  const stores = createPostgresStores({
+  const stores = openPostgresStores({
     connectionString,
     retryMs: 0,
     cleaning: "never",

@@ -2,7 +2,7 @@ import type { PastMessages } from "../../formats/read-transcript.ts";
 import { charsOfText, countMedia, partTexts } from "../../inspector/view/recorded-rows.ts";
 import type { TextKind } from "../../inspector/view/types.ts";
 import { tokenFamilyOf } from "../../models/token-family.ts";
-import { measureWindow } from "../../session/context-meter.ts";
+import { measureWindow } from "../../session/recorded-measure.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import type { FileAccess } from "../../stages/file-access.ts";
 import { createRedactor } from "../../stages/redact.ts";

@@ -4,7 +4,7 @@ import { scopeKind } from "../../plugin/stores/open-stores.ts";
 import { pathName } from "../../stores/files/file-system.ts";
 import type { PostgresInventory, RowsToDelete, ScopedRecord } from "../../stores/postgres/inventory.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
-import { createPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
+import { openPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
 import { groupBy, type StoreFailure } from "../../text/json.ts";
 import { databaseError, packageFolders } from "../opencode/with-stores.ts";
 import {
@@ -24,7 +24,7 @@ import {
 
 /** Opens the plugin's database for a purge, with a long timeout, since reading a large one takes long. */
 export function openPurgeDatabase(connectionString: string): PostgresStores {
-  return createPostgresStores({
+  return openPostgresStores({
     connectionString,
     timeoutMs: PURGE_MS,
     cleaning: "never",

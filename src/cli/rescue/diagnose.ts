@@ -1,7 +1,7 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import { tokenFamilyOf } from "../../models/token-family.ts";
-import { measureWindow } from "../../session/context-meter.ts";
+import { measureWindow } from "../../session/recorded-measure.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { clipLine, formatNumber, plural } from "../../text/truncate.ts";
 import { estimateContext } from "../../transcript/estimate-context.ts";

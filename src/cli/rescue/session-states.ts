@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { detectFormat } from "../../formats/detect-format.ts";
 import { formatOf } from "../../formats/read-transcript.ts";
 import { createSession } from "../../session/session.ts";
-import { isStoredBatch, type SessionState } from "../../session/state.ts";
+import { isStoredBatch, type StoredState } from "../../session/stored-state.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { asObject, isObject, jsonOrText } from "../../text/json.ts";
 import { plural } from "../../text/truncate.ts";
@@ -36,7 +36,7 @@ export async function rescueStates(
   const found = statesIn(document);
   if (found.length === 0) return undefined;
   const unbound = found.filter(({ state }) => state.batches.length > 0 && state.thoughts === undefined);
-  const bound = new Map<object, SessionState>();
+  const bound = new Map<object, StoredState>();
   const findings: Finding[] = [];
   for (const { state, messages } of unbound) {
     const known = messages === undefined ? undefined : await bindState(state, messages);
@@ -67,7 +67,7 @@ async function readText(path: string): Promise<string> {
 const MAX_BYTES = 64 * 1024 * 1024;
 
 interface FoundState {
-  readonly state: SessionState;
+  readonly state: StoredState;
   /** The messages beside it, of whatever is nearest. */
   readonly messages: readonly unknown[] | undefined;
 }
@@ -88,16 +88,13 @@ interface Around {
 /** A state stands near the top of whatever keeps it. */
 const MAX_DEPTH = 8;
 
-function isState(value: unknown): value is SessionState {
-  if (!isObject(value) || (value.v !== 1 && value.v !== 2)) return false;
+function isState(value: unknown): value is StoredState {
+  if (!isObject(value) || (value.v !== 1 && value.v !== 2 && value.v !== 3)) return false;
   return Array.isArray(value.batches) && value.batches.every(isStoredBatch);
 }
 
 /** The state with what the thoughts of its messages are bound to; undefined where these are not its messages. */
-async function bindState(
-  state: SessionState,
-  messages: readonly unknown[],
-): Promise<SessionState | undefined> {
+async function bindState(state: StoredState, messages: readonly unknown[]): Promise<StoredState | undefined> {
   const { format } = detectFormat({ type: "document", value: messages });
   if (format === "unknown") return undefined;
   const transcript: Transcript = formatOf(format).decode(messages);
@@ -107,7 +104,7 @@ async function bindState(
   return dropped > 0 || batches === 0 || thoughts === undefined ? undefined : { ...state, thoughts };
 }
 
-function replaced(value: unknown, states: ReadonlyMap<object, SessionState>): unknown {
+function replaced(value: unknown, states: ReadonlyMap<object, StoredState>): unknown {
   if (typeof value !== "object" || value === null) return value;
   const state = states.get(value);
   if (state !== undefined) return state;

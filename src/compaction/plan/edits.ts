@@ -1,4 +1,4 @@
-import { handleOf } from "../../transcript/content.ts";
+import { describeFile, handleOf, isMedia } from "../../transcript/content.ts";
 import { type Edit, hideMessage, hidePart, type Position } from "../../transcript/edit.ts";
 import {
   isVisibleToModel,
@@ -10,7 +10,7 @@ import {
 } from "../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
 import { renderFacts, shownPins } from "../summary/facts.ts";
-import { summaryMessage } from "../summary/message.ts";
+import { COMPACTION_AGENT, summaryMessage } from "../summary/message.ts";
 import { handlesInPlace, pinText } from "../summary/pins.ts";
 import { createTextCleaner, fenceQuote } from "../summary/text.ts";
 import { compactToolResultsInRecent } from "../tool-summaries/edits.ts";
@@ -174,18 +174,14 @@ function replayEdits({ replay, transcript, lastRequest }: CompactionPlan): reado
   if (replay === "none" || request === undefined) return [];
   const where = { messageId: request.id, stage: STAGE, reason: "media" } as const;
   return request.parts.flatMap((part, partIndex): readonly Edit[] =>
-    part.type === "file" && isMedia(part)
+    part.type === "file" && part.agentVisible !== false && isMedia(part)
       ? [{ type: "replace-part", partIndex, part: filePlaceholder(part), ...where }]
       : [],
   );
 }
 
-function isMedia({ mime, agentVisible }: FilePart): boolean {
-  return agentVisible !== false && !mime.startsWith("text/") && mime !== "application/x-directory";
-}
-
-function filePlaceholder({ mime, filename }: FilePart): Part {
-  const name = createTextCleaner().line(filename === undefined ? mime : `${mime} ${filename}`, 200);
+function filePlaceholder(file: FilePart): Part {
+  const name = createTextCleaner().line(describeFile(file), 200);
   return { type: "text", text: `[File left out: ${name}]`, synthetic: true };
 }
 
@@ -251,6 +247,7 @@ export function cancelEdits(
     role: "assistant",
     parts: [],
     summary: true,
+    agent: COMPACTION_AGENT,
     finish: "error",
     error: { name: reason, text: detail },
     parentId: pendingMarkerId,

@@ -44,6 +44,11 @@ export async function callWithin<T>(call: BoundedCall<T>): Promise<CallResult<T>
   }
 }
 
+/** Tells a listener something. What it throws, or what its promise comes to, is nobody's concern, and nobody waits for it. */
+export function callListener(call: () => unknown): void {
+  void toCallResult(async () => call());
+}
+
 interface BoundedCall<T> {
   readonly start: (options: SummarizeOptions) => T | Promise<T>;
   readonly limitMs: number;

@@ -25,6 +25,7 @@ export function summaryMessage(summary: SummaryText): Message {
         role: "assistant",
         parts,
         summary: true,
+        agent: COMPACTION_AGENT,
         finish: "stop",
         ...(markerId !== undefined && { parentId: markerId }),
         metadata,
@@ -57,6 +58,9 @@ function frameText({ facts, foldedIds }: SummaryText): string {
     "The messages are hidden, not deleted, and can be recalled by handle.",
   ].join(" ");
 }
+
+/** The agent that writes summaries, as document 003 names it. */
+export const COMPACTION_AGENT = "compaction";
 
 /** How a summary in the user's role begins. */
 const SUMMARY_PREFIX = "[Previous conversation summary]";

@@ -4,7 +4,7 @@ import { normalizeText, normalizeTypedText } from "../../text/normalize.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import { estimateInterval, estimateTokens } from "../../text/tokens/estimate-tokens.ts";
 import { clipLine, ELLIPSIS, headCut, oneLine, tailCut, truncationMarker } from "../../text/truncate.ts";
-import { handleOf, isCleared } from "../../transcript/content.ts";
+import { describeFile, handleOf, isCleared } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type FilePart, type Part, type ToolPart } from "../../transcript/part.ts";
@@ -129,8 +129,8 @@ function readTool(part: ToolPart, cleaner: TextCleaner): readonly PieceText[] {
 
 const MAX_TOOL_NAME_CHARS = 100;
 
-function fileLabel({ mime, filename }: FilePart, cleaner: TextCleaner): string {
-  return cleaner.line(filename === undefined ? mime : `${mime} ${filename}`, 200);
+function fileLabel(file: FilePart, cleaner: TextCleaner): string {
+  return cleaner.line(describeFile(file), 200);
 }
 
 /** One message as labelled and quoted text, so that no model takes it for a conversation to continue. */

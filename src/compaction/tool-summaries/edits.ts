@@ -51,7 +51,8 @@ export function toolSummaryEdits(
   const freeId = createIdDeduplicator(transcript);
   const edits: Edit[] = [];
   const notes: ToolSummaryNote[] = [];
-  let after = summaryPlace(window);
+  /** The newest summary written at each place. */
+  const written = new Map<Position, MessageId>();
   for (const { batch, answer } of answered) {
     const handles = batch.results.map(handleOfRef);
     const present: ToolResult[] = [];
@@ -71,10 +72,24 @@ export function toolSummaryEdits(
     const id = freeId(`${first.message.id}~tool-summary-${first.partIndex}`);
     const message = toolSummaryMessage(id, present, text);
     for (const result of present) edits.push(archiveResult(result, message.id));
-    edits.push(insertSummary(message, after));
-    after = message.id;
+    const place = placeOf(present, { window, profile: settings.profile });
+    edits.push(insertSummary(message, written.get(place) ?? place));
+    written.set(place, message.id);
   }
   return { edits, notes };
+}
+
+/**
+ * Behind the newest of its results, except in the documented profile: from the oldest of them on a provider's cache has to
+ * read everything anew as it is, and the newest result stays the last that the model reads.
+ */
+function placeOf(results: readonly ToolResult[], { window, profile }: SummaryPlace): Position {
+  const newest = results.at(-1)?.message.id;
+  return profile === "documented" ? summaryPlace(window) : summaryPlace(window, ({ id }) => id === newest);
+}
+
+interface SummaryPlace extends Pick<KnownToolSummarySettings, "profile"> {
+  readonly window: Transcript;
 }
 
 export interface AnsweredBatch {
@@ -158,8 +173,14 @@ export function archiveResult({ message, partIndex, part, text }: ToolResult, ar
   };
 }
 
-/** Merges the summaries into one digest once there are more than 20; the merged ones are hidden and can be recalled. */
-export function digestEdits(transcript: Transcript): readonly Edit[] {
+/**
+ * Merges the summaries into one digest once there are more than 20; the merged ones are hidden and can be recalled. It takes
+ * the place of the newest of them, except in the documented profile.
+ */
+export function digestEdits(
+  transcript: Transcript,
+  { profile }: Pick<KnownToolSummarySettings, "profile">,
+): readonly Edit[] {
   // Counted first because this runs at every step and reading the window costs more.
   if (transcript.filter(isToolSummary).length <= MAX_TOOL_SUMMARIES) return [];
   const window = filterCompacted(transcript);
@@ -186,7 +207,7 @@ export function digestEdits(transcript: Transcript): readonly Edit[] {
     })),
   };
   return [
-    insertSummary(digest, summaryPlace(window)),
+    insertSummary(digest, profile === "documented" ? summaryPlace(window) : last.id),
     ...summaries.map((message) => hideMessage(message, SUMMARIZED)),
   ];
 }

@@ -102,7 +102,7 @@ describe("maybeSummarizeToolResults on any history", () => {
       expect(after).toBe(results.length - Math.min(need, seen.length));
       if (seen.length > 0 && need > 0) archivedSomething++;
     });
-    expect(archivedSomething).toBeGreaterThan(runs(500) * 0.06);
+    expect(archivedSomething).toBeGreaterThanOrEqual(Math.floor(runs(500) * 0.06));
   });
 
   it("gives the same edits for the same input, and none when it is called again", async () => {

@@ -79,6 +79,27 @@ describe("maybeSummarizeToolResults", () => {
     expect(toolParts(after).map(toolResultKind).slice(1)).toEqual(["tool_result", "tool_result"]);
   });
 
+  it("TOOLSUM-2: a message has the kind of an archived result once all of its results are, and keeps what the user sees", async () => {
+    const [first, second, ...others] = history("u:1 a:5(bash:900) a(x:9,x:9) a(x:9) a(x:9) a:1");
+    const hidden = { ...second, metadata: { kind: "tool_result", userVisible: false } } as Message;
+    const before = deepFreeze([first as Message, hidden, ...others]);
+    const kinds = async (toolCallCutoff: number) => {
+      const { edits } = await run(before, { settings: { toolCallCutoff, mode: "sync" } });
+      const after = applyEdits(before, edits, { at });
+      return after
+        .filter(({ metadata }) => metadata?.kind !== "tool_summary")
+        .map(({ metadata }) => metadata?.kind);
+    };
+    const archived = "tool_result_archived";
+    const [none] = [undefined];
+    expect(await kinds(5)).toEqual([none, "tool_result", none, none, none, none]);
+    expect(await kinds(4)).toEqual([none, archived, none, none, none, none]);
+    expect(await kinds(3)).toEqual([none, archived, none, none, none, none]);
+    expect(await kinds(2)).toEqual([none, archived, archived, none, none, none]);
+    const { edits } = await run(before);
+    expect(applyEdits(before, edits, { at })[1]?.metadata).toEqual({ kind: archived, userVisible: false });
+  });
+
   it("TOOLSUM-3: sends two thirds head and one third tail in 12,000 code points, and keeps 1,200 of the answer", async () => {
     const output = "😀".repeat(20_000);
     const before = withOutput(loop(3), `HEAD${output}TAIL`);
@@ -191,7 +212,8 @@ describe("placement and pairing", () => {
   ])("TOOLSUM-9, DC-19: summaries go $name", async ({ before, after }) => {
     const { edits } = await run(history(before));
     const edited = applyEdits(history(before), edits, { at });
-    const shape = edited.map((message) => (message.metadata?.kind ? "s" : message.role.charAt(0))).join(" ");
+    const isOfSummary = ({ metadata }: Message) => metadata?.kind === "tool_summary";
+    const shape = edited.map((message) => (isOfSummary(message) ? "s" : message.role.charAt(0))).join(" ");
     expect(shape).toBe(after);
     expect(summaries(edited).map((message) => message.id)).toEqual(
       handlesOf(edits).map((handle) => handle?.replace("/", "~tool-summary-")),

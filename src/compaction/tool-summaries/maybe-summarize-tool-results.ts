@@ -23,6 +23,7 @@ import {
   toolSummaryEdits,
 } from "./edits.ts";
 import {
+  batchToAsk,
   handleOfRef,
   planToolSummaries,
   readToolSummarySettings,
@@ -41,9 +42,16 @@ export async function maybeSummarizeToolResults(
   options: MaybeSummarizeOptions,
 ): Promise<SummarizedToolResults> {
   throwProblems(check(SHAPE, options));
-  const { settings, summarizer, clock, signal, pending = [], waitMs = 0 } = options;
+  const { settings, summarizer, clock, signal, waitMs = 0 } = options;
   const known = readToolSummarySettings(settings);
-  if (known.strategy === "off") return { edits: [], notes: [], degraded: false, pending };
+  const stored = options.pending ?? [];
+  if (known.strategy === "off") return { edits: [], notes: [], degraded: false, pending: stored };
+  // What was asked for before a restart is asked for again.
+  const pending = stored.flatMap((item): readonly PendingToolSummary[] => {
+    if (item.answer !== undefined || item.batch.request !== undefined) return [item];
+    const batch = batchToAsk(transcript, item.batch, known);
+    return batch === undefined ? [] : [{ batch }];
+  });
 
   let current = transcript;
   const edits: Edit[] = [];
@@ -93,7 +101,7 @@ export async function maybeSummarizeToolResults(
     write(others.map((batch) => ({ batch, answer: { status: "not-asked" } })));
     stillPending = [...waiting, ...asked.map((batch) => ({ batch }))].map((item) => startBatch(item, ports));
   }
-  apply(digestEdits(current));
+  apply(digestEdits(current, known));
   const degraded = notes.some(({ reason }) => reason !== "gone" && reason !== "aborted");
   return { edits, notes, degraded, pending: stillPending };
 }

@@ -14,7 +14,6 @@ import {
 } from "../../transcript/content.ts";
 import type { Position } from "../../transcript/edit.ts";
 import {
-  commonLength,
   isVisibleToModel,
   type Message,
   type MessageId,
@@ -78,6 +77,19 @@ interface ToolSummaryPlan {
   readonly batches: readonly ToolSummaryBatch[];
 }
 
+/** A stored batch with what the model is asked about it; undefined where its results are not there any more. */
+export function batchToAsk(
+  transcript: Transcript,
+  { results: refs }: Pick<ToolSummaryBatch, "results">,
+  known: KnownToolSummarySettings,
+): ToolSummaryBatch | undefined {
+  const wanted = new Set(refs.map(handleOfRef));
+  const results = countedResults(filterCompacted(transcript), known).filter(({ message, partIndex }) =>
+    wanted.has(handleOf(message, partIndex)),
+  );
+  return results.length === wanted.size ? toBatch(results, known) : undefined;
+}
+
 /** Results that are summed up together: plain data that can be stored and taken up again. */
 export interface ToolSummaryBatch {
   readonly results: readonly ToolResultRef[];
@@ -123,7 +135,7 @@ function inBatches<T>(items: readonly T[], size: number): readonly (readonly T[]
 }
 
 /** A result that counts against the cutoff. */
-interface CountedResult extends ToolResult {
+export interface CountedResult extends ToolResult {
   /** True once the model has written something behind it; before that it must not be archived. */
   readonly isSeen: boolean;
 }
@@ -133,33 +145,30 @@ interface CountedResult extends ToolResult {
  * cleared, superseded or archived, and not those that are dropped before sending because they have no call.
  */
 export function countedResults(window: Transcript, exempt: ExemptResults): readonly CountedResult[] {
-  return createResultCounter(exempt)(window);
-}
-
-/** The same for one window after another; messages before the first that differs from the last window are not read again. */
-export function createResultCounter(exempt: ExemptResults): (window: Transcript) => readonly CountedResult[] {
   const protectedNames = exempt.protectedTools.map((name) => name.toLowerCase());
   const isPinned = createPinGuard(exempt.pins);
-  const counted: { readonly index: number; readonly result: ToolResult }[] = [];
-  let read: Transcript = [];
+  const newest = Math.max(0, window.findLastIndex(isAssistantAnswer));
+  return window.flatMap((message, index) =>
+    countable(message)
+      .filter(({ part, partIndex }) => {
+        const tool = part.tool.toLowerCase();
+        return !protectedNames.some((name) => tool.includes(name)) && !isPinned(message, partIndex);
+      })
+      .map((result) => ({ ...result, isSeen: index < newest })),
+  );
+}
 
-  function add(result: ToolResult, index: number): void {
-    const { part, message } = result;
-    if (part.callMissing || isCleared(part) || hasOnlyStub(part)) return;
-    const tool = part.tool.toLowerCase();
-    if (protectedNames.some((name) => tool.includes(name)) || isPinned(message, result.partIndex)) return;
-    counted.push({ index, result });
-  }
+/** Messages never change, so each is read once. */
+const countableResults = new WeakMap<Message, readonly ToolResult[]>();
 
-  return (window) => {
-    const same = commonLength(read, window);
-    while ((counted.at(-1)?.index ?? -1) >= same) counted.pop();
-    for (let index = same; index < window.length; index++)
-      for (const result of toolResults(window.slice(index, index + 1))) add(result, index);
-    read = window;
-    const newest = Math.max(0, window.findLastIndex(isAssistantAnswer));
-    return counted.map(({ index, result }) => ({ ...result, isSeen: index < newest }));
-  };
+function countable(message: Message): readonly ToolResult[] {
+  const known = countableResults.get(message);
+  if (known !== undefined) return known;
+  const results = toolResults([message]).filter(
+    ({ part }) => !(part.callMissing || isCleared(part) || hasOnlyStub(part)),
+  );
+  countableResults.set(message, results);
+  return results;
 }
 
 /** Results that are neither archived nor counted. */
@@ -183,9 +192,15 @@ function isAssistantAnswer(message: Message): boolean {
   );
 }
 
-/** Where the next summary goes: behind the newest calls and the summaries there, so never behind a user's message that waits. */
-export function summaryPlace(window: Transcript): Position {
-  let index = window.findLastIndex((message) => isVisibleToModel(message) && holdsTurn(message));
+/**
+ * Where the next summary goes: behind the newest of some messages and the summaries there. By default these are the messages
+ * with calls, as in document 004, so it is never behind a user's message that waits.
+ */
+export function summaryPlace(
+  window: Transcript,
+  isBefore: (message: Message) => boolean = holdsTurn,
+): Position {
+  let index = window.findLastIndex((message) => isVisibleToModel(message) && isBefore(message));
   for (let next = window[index + 1]; next !== undefined && isToolSummary(next); next = window[index + 1])
     index++;
   return window[index]?.id ?? null;
@@ -231,7 +246,10 @@ export interface ToolSummarySettings {
   readonly redact?: RedactOptions;
   /** The model to ask; the summarizer's own choice when unset. @default the summarizer's choice */
   readonly model?: ModelRef;
-  /** `documented` speaks of a coding agent in what it asks the model, `default` of an agent. @default documented */
+  /**
+   * `documented` puts a summary behind the newest result and speaks of a coding agent in what it asks the model; `default`
+   * puts it behind the result that it stands for, and speaks of an agent. @default documented
+   */
   readonly profile?: "default" | "documented";
 }
 

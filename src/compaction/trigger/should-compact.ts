@@ -260,9 +260,9 @@ export interface CompactionSettings {
   readonly reserveTokens: number;
   /** Visible tool results above which the oldest are summed up; 0 switches that off. @default 10 */
   readonly toolCallCutoff: number;
-  /** How they are summed up. @default off; documented: llm */
+  /** How they are summed up. @default llm */
   readonly toolSummaryStrategy: ToolSummaryStrategy;
-  /** Whether the agent waits for them. @default background; documented: sync */
+  /** Whether the agent waits for them. @default sync */
   readonly toolSummaryMode: ToolSummaryMode;
   /** False: compact only when asked to. @default true */
   readonly autoCompact: boolean;

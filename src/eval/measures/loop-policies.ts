@@ -1,4 +1,5 @@
 import { type CacheProfile, cacheProfile } from "../../models/cache-profile.ts";
+import { withEngineSettings } from "../../session/options.ts";
 import type { SessionPruneOptions } from "../../session/prune.ts";
 import { createSession } from "../../session/session.ts";
 import { fillBudget } from "../../stages/lines/fill.ts";
@@ -226,16 +227,17 @@ export function createSessionWindow(prune: SessionPruneOptions): LoopWindow {
   let nowMs = 0;
   const session = createSession(
     { clock: { now: () => nowMs, sleep: () => new Promise(() => {}) } },
-    {
-      model: { provider: "anthropic", id: "claude-sonnet-4-5" },
-      limits: { contextTokens: 200_000, outputTokens: 32_000 },
-      cache: LOOP_PRICES,
-      systemChars: LOOP_SYSTEM_CHARS,
-      prune,
-      // Only pruning is measured: outputs are not bounded, and no model is asked.
-      toolOutput: "off",
-      compaction: { autoCompact: false },
-    },
+    withEngineSettings(
+      {
+        model: { provider: "anthropic", id: "claude-sonnet-4-5" },
+        limits: { contextTokens: 200_000, outputTokens: 32_000 },
+        systemChars: LOOP_SYSTEM_CHARS,
+        // Only pruning is measured: outputs are not bounded, and no model is asked.
+        toolOutput: "off",
+        compactAt: "never",
+      },
+      { prune, cache: LOOP_PRICES },
+    ),
   );
   return async (history, idleMs) => {
     nowMs += idleMs;

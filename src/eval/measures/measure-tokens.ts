@@ -1,9 +1,8 @@
 import { tokenFamilyOf } from "../../models/token-family.ts";
-import { createContextMeter } from "../../session/context-meter.ts";
-import { createWindowReader } from "../../session/window.ts";
+import { windowOf } from "../../session/window.ts";
 import { safeJson } from "../../text/json.ts";
 import { outcomeText } from "../../transcript/content.ts";
-import { promptTokens, reportsContextUsage } from "../../transcript/estimate-context.ts";
+import { estimateContext, promptTokens, reportsContextUsage } from "../../transcript/estimate-context.ts";
 import { charsOf, estimateMessageTokens, messageSizes } from "../../transcript/estimate-message.ts";
 import { isSummary, type Message, type Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
@@ -28,9 +27,6 @@ export interface PromptStep {
  * request is not judged.
  */
 export function measurePrompts({ transcript }: Pick<EvalSession, "transcript">): readonly PromptStep[] {
-  const readWindow = createWindowReader();
-  let before: Transcript = [];
-  const meter = createContextMeter(() => readWindow(before), { estimator: "calibrated" });
   let first: Prompt | undefined;
   let largest = { counted: 0, estimated: 0 };
   let isComparable = true;
@@ -38,12 +34,12 @@ export function measurePrompts({ transcript }: Pick<EvalSession, "transcript">):
   for (const [index, message] of transcript.entries()) {
     const counted = promptTokens(message.usage);
     if (!reportsContextUsage(message) || message.model === undefined || counted === 0) continue;
-    before = transcript.slice(0, index);
-    meter.setModel(message.model);
-    const window = readWindow(before).marked;
-    const estimated = meter.estimateUncounted().tokens;
+    const { model } = message;
+    const window = windowOf(transcript.slice(0, index)).marked;
+    const uncounted = { estimator: "calibrated", model, epochStartIndex: Number.POSITIVE_INFINITY } as const;
+    const estimated = estimateContext(window, uncounted).tokens;
     const prompt: Prompt = {
-      model: message.model.id,
+      model: model.id,
       summaryId: window.findLast(isSummary)?.id,
       outsideTokens: counted - estimated,
       ...unscaledSize(window),

@@ -73,29 +73,6 @@ describe("chooseForkWay", () => {
       reason: /half of the child's window/,
     },
     {
-      name: "more than the options allow: graduated",
-      change: { fullTokens: 40_000, inheritAtMostTokens: 30_000 },
-      way: "graduated",
-      reason: /longer than the options allow/,
-    },
-    {
-      name: "more than half of the window, and the options allow it: exact",
-      change: { fullTokens: 120_000, graduatedTokens: 119_000, inheritAtMostTokens: 150_000 },
-      way: "exact",
-      reason: /cheapest/,
-    },
-    {
-      name: "exactly what the options allow: exact",
-      change: {
-        fullTokens: 40_000,
-        graduatedTokens: 39_000,
-        fixedTokens: 10_000,
-        inheritAtMostTokens: 50_000,
-      },
-      way: "exact",
-      reason: /cheapest/,
-    },
-    {
       name: "as many steps as the break-even: exact",
       change: { fullTokens: 30_000, graduatedTokens: 20_000, cacheReadPrice: 1, cacheWritePrice: 7 },
       way: "exact",

@@ -104,21 +104,6 @@ describe("processMessagesForFork", () => {
     expect(messages.length).toBeLessThan(15);
     expect(messages[0]).toMatchObject({ id: "s", parts: [{ cut: { limitChars: 500 } }] });
   });
-
-  it("leaves results alone that something newer replaces, of tools that are never cut", () => {
-    const history = [
-      read("old", "one\n".repeat(300)),
-      read("between", "two\n".repeat(3_000)),
-      read("new", "one\n".repeat(300)),
-    ];
-    const options = { profile: "default", budgetChars: 6_000 } as const;
-    const replaced = (more: ForkOptions) =>
-      processMessagesForFork(history, { ...options, ...more }).edits.filter(
-        ({ reason }) => reason === "superseded",
-      ).length;
-    expect(replaced({})).toBeGreaterThan(0);
-    expect(replaced({ neverCutTools: ["read"] })).toBe(0);
-  });
 });
 
 describe("the functions of the founding documents", () => {
@@ -148,9 +133,12 @@ describe("readForkOptions", () => {
   it("takes limits of zero, and names what is less", () => {
     const none = { 1: 0, 2: 0, 3: 0 } as const;
     const limits = { tier1Count: 0, tier2Count: 0, resultChars: none, paramsChars: none };
-    expect(readForkOptions({ limits, budgetChars: 512 }).limits).toBe(limits);
-    expect(() => readForkOptions({ limits: { ...limits, paramsChars: { ...none, 3: -1 } } })).toThrow(
-      "limits.paramsChars.3 is -1",
+    expect(readForkOptions({ profile: "documented", limits, budgetChars: 512 }).limits).toBe(limits);
+    expect(() =>
+      readForkOptions({ limits: { ...limits, paramsChars: { ...none, 3: -1 } } }, "documented"),
+    ).toThrow("limits.paramsChars.3 is -1");
+    expect(() => readForkOptions({ limits, neverCutTools: ["a"] })).toThrow(
+      /limits is not an option; give profile "documented".*neverCutTools is not an option; give profile "documented"/,
     );
     expect(() => readForkOptions({ budgetChars: 511 })).toThrow("budgetChars is 511");
   });

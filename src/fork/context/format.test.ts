@@ -49,15 +49,33 @@ describe("formatMessagesAsContext", () => {
   });
 });
 
-it("says how many messages are missing, and is as long as it says", () => {
-  const frame = createContextFrame(undefined);
-  expect(frame.open(0)).toBe("<inherited_context>");
-  expect(frame.open(1)).toBe("<inherited_context>\n[1 earlier message omitted]");
-  expect(frame.open(2)).toBe("<inherited_context>\n[2 earlier messages omitted]");
-  expect(frame.chars(2)).toBe(frame.open(2).length + frame.close.length);
-});
+describe("the wrapper", () => {
+  const open = (removedMessages: number, budgetChars = 1_000, sessionId?: string) =>
+    createContextFrame({ sessionId, budgetChars }).wrap(["\nUser:\nx"], removedMessages).split("\nUser:")[0];
 
-it("names a session the same on every machine", () => {
-  expect(createContextFrame("ses_1").open(0)).toBe('<inherited_context n="kodcaq">');
-  expect(createContextFrame("").open(0)).toBe('<inherited_context n="ztntfp">');
+  it("says how many messages are missing", () => {
+    expect(open(0)).toBe("<inherited_context>");
+    expect(open(1)).toBe("<inherited_context>\n[1 earlier message omitted]");
+    expect(open(2)).toBe("<inherited_context>\n[2 earlier messages omitted]");
+  });
+
+  it("leaves that line out where there is no room for it, and is as long as it says", () => {
+    const text = "\nUser:\nx";
+    const whole = `<inherited_context>\n[1 earlier message omitted]${text}\n</inherited_context>`.length;
+    const lengths = [whole, whole - 1].map((budgetChars) => {
+      const frame = createContextFrame({ budgetChars });
+      expect(frame.textChars(text.length, 1)).toBe(frame.wrap([text], 1).length);
+      return frame.wrap([text], 1).length;
+    });
+    expect(lengths).toEqual([whole, whole - "\n[1 earlier message omitted]".length]);
+  });
+
+  it("is not written around nothing", () => {
+    expect(createContextFrame({ budgetChars: 512 }).wrap([""], 3)).toBe("");
+  });
+
+  it("names a session the same on every machine", () => {
+    expect(open(0, 1_000, "ses_1")).toBe('<inherited_context n="kodcaq">');
+    expect(open(0, 1_000, "")).toBe('<inherited_context n="ztntfp">');
+  });
 });

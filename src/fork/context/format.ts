@@ -34,16 +34,12 @@ export function formatMessagesAsContext(
   const render = createRenderer();
   const askedChars = options.budgetChars ?? stats.applied?.budgetChars;
   const { budgetChars, limits } = readForkOptions(omitUndefined({ budgetChars: askedChars }));
-  const frame = createContextFrame(options.sessionId);
+  const frame = createContextFrame({ sessionId: options.sessionId, budgetChars });
   const { transcript, edits } = runStages(withUniqueIds(messages), [
-    charBudget({
-      maxChars: budgetChars,
-      frameChars: (hidden) => frame.chars(stats.removedMessages + hidden),
-      render,
-    }),
+    charBudget({ maxChars: budgetChars, frameChars: () => frame.chars(0), render }),
   ]);
   const kept = transcript.filter(isVisibleToModel);
-  const sizes = sizeStats({ kept, budgetEdits: edits, frameChars: frame.chars, render, earlier: stats });
+  const sizes = sizeStats({ kept, budgetEdits: edits, textChars: frame.textChars, render, earlier: stats });
   return {
     text: frame.wrap(kept.map(render), sizes.removedMessages),
     stats: { ...stats, ...(edits.length > 0 && countResults(kept, limits)), ...sizes },
@@ -74,17 +70,19 @@ function statsOf(messages: Transcript): ProcessingStats {
 
 /** The wrapper around inherited messages. */
 export interface ContextFrame {
-  /** The opening tag, and a line that says how many earlier messages are missing. */
-  open(removedMessages: number): string;
-  readonly close: string;
-  /** Length of everything around the messages. */
+  /** Length of everything around the messages, with the line that says how many earlier ones are missing. */
   chars(removedMessages: number): number;
+  /** Length of the wrapped text around messages of this length. */
+  textChars(messagesChars: number, removedMessages: number): number;
   /** Rendered messages in it; nothing where they are empty. */
   wrap(rendered: readonly string[], removedMessages: number): string;
 }
 
-/** The wrapper of a session; with a session id its tag carries a short name derived from it. */
-export function createContextFrame(sessionId: string | undefined): ContextFrame {
+/**
+ * The wrapper of a session; with a session id its tag carries a short name derived from it. The line about missing
+ * messages is left out where it alone would exceed the budget: no message has to go for it, and the preamble says it too.
+ */
+export function createContextFrame({ sessionId, budgetChars }: ContextFrameOptions): ContextFrame {
   const tag =
     sessionId === undefined ? `<${CONTEXT_TAG}>` : `<${CONTEXT_TAG} n="${hashText(sessionId).toString(36)}">`;
   const close = `\n</${CONTEXT_TAG}>`;
@@ -92,15 +90,23 @@ export function createContextFrame(sessionId: string | undefined): ContextFrame 
     removedMessages === 0
       ? tag
       : `${tag}\n[${removedMessages} earlier ${removedMessages === 1 ? "message" : "messages"} omitted]`;
+  const chars = (removedMessages: number) => open(removedMessages).length + close.length;
+  const named = (messagesChars: number, removedMessages: number) =>
+    messagesChars + chars(removedMessages) <= budgetChars ? removedMessages : 0;
   return {
-    open,
-    close,
-    chars: (removedMessages) => open(removedMessages).length + close.length,
+    chars,
+    textChars: (messagesChars, removedMessages) =>
+      messagesChars === 0 ? 0 : messagesChars + chars(named(messagesChars, removedMessages)),
     wrap(rendered, removedMessages) {
       const text = rendered.join("");
-      return text === "" ? "" : open(removedMessages) + text + close;
+      return text === "" ? "" : open(named(text.length, removedMessages)) + text + close;
     },
   };
+}
+
+interface ContextFrameOptions {
+  readonly sessionId?: string | undefined;
+  readonly budgetChars: number;
 }
 
 /** Tells a child what was done to the context that it inherits, with the numbers that were really applied. */
@@ -288,8 +294,7 @@ function distribution(results: readonly TieredResult[]): TierDistribution {
 interface SizeInput {
   readonly kept: Transcript;
   readonly budgetEdits: readonly Edit[];
-  /** Characters of what is written around the messages when this many were removed. */
-  readonly frameChars: (removedMessages: number) => number;
+  readonly textChars: ContextFrame["textChars"];
   readonly render: (message: Message) => string;
   /** True when lines were chosen because not everything fits. */
   readonly wasFilled?: boolean;
@@ -299,12 +304,12 @@ interface SizeInput {
 
 /** The part of the statistics that the budget decides. */
 export function sizeStats(input: SizeInput): SizeStats {
-  const { kept, budgetEdits, frameChars, render, wasFilled, earlier } = input;
+  const { kept, budgetEdits, textChars, render, wasFilled, earlier } = input;
   const sizes = kept.map((message) => render(message).length).filter((chars) => chars > 0);
   const messagesChars = sizes.reduce((sum, chars) => sum + chars, 0);
   const hidden = budgetEdits.filter((edit) => edit.type === "hide-message").length;
   const removedMessages = (earlier?.removedMessages ?? 0) + hidden;
-  const totalChars = sizes.length === 0 ? 0 : messagesChars + frameChars(removedMessages);
+  const totalChars = textChars(messagesChars, removedMessages);
   const wasOver = wasFilled || budgetEdits.length > 0 || earlier?.budgetZone === "over";
   return {
     finalCount: sizes.length,

@@ -8,6 +8,7 @@ import {
 import {
   anyText,
   callback,
+  gone,
   limitFrom,
   listOf,
   objectOf,
@@ -19,33 +20,38 @@ import {
   type Shape,
   text,
 } from "../../text/check.ts";
+import { isObject } from "../../text/json.ts";
 import { formatNumber } from "../../text/truncate.ts";
 import { type Edit, type EditReason, hidePart, type Stage } from "../../transcript/edit.ts";
 import { isVisibleToModel, MODEL_RULE, type ModelRef, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 
 /** What may be set for a fork. */
-export interface ForkOptions {
+export interface ForkOptions extends DocumentedForkOptions {
   /** Most characters (UTF-16 units) of the wrapped text; at least 512. @default 200,000 */
   readonly budgetChars?: number;
   /** `default` fills the budget with the lines most likely needed next; `documented` cuts results by age to fixed limits. @default default */
   readonly profile?: ForkProfile;
-  /** How much the documented profile keeps of a result and of an input, by age. */
-  readonly limits?: TierLimits;
   /** Names the wrapper, so that text from elsewhere cannot imitate it. @default unset */
   readonly sessionId?: string;
-  /** Tools whose results are never cut. @default ask_user_questions, question, skill */
-  readonly neverCutTools?: readonly string[];
   /** Tools that launch or watch children; their unfinished calls stay behind. @default fork, fork_result, fork_cancel, recall */
   readonly ownTools?: readonly string[];
-  /** Cleared outputs stay cleared, or come back from the store. @default placeholder */
-  readonly pruned?: "placeholder" | "restore";
   /** What the child is asked to do. In the default profile it decides what stays of a context that is too long: files that it names come first, in their newest state, and lines with its words count more. @default unset */
   readonly directive?: string;
   /** The model that the child asks. Where it would refuse a thought of the parent, also those of the newest tool turn are left out, which some providers want. @default the newest in the messages */
   readonly model?: ModelRef;
   /** Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay. @default unset */
   readonly redact?: Stage;
+}
+
+/** What only forks of the documented profile take. */
+interface DocumentedForkOptions {
+  /** How much the documented profile keeps of a result and of an input, by age. */
+  readonly limits?: TierLimits;
+  /** Tools whose results are never cut. @default ask_user_questions, question, skill */
+  readonly neverCutTools?: readonly string[];
+  /** Cleared outputs stay cleared, or come back from the store. @default placeholder */
+  readonly pruned?: "placeholder" | "restore";
 }
 
 /** By line within the budget, or by age to the documented limits. */
@@ -59,8 +65,10 @@ export const FORK_CHAR_NO_REMOVAL = 120_000;
 export const FORK_NO_TRIM_THRESHOLD: number = FORK_CHAR_NO_REMOVAL;
 
 /** The options with every default filled in; throws with all problems at once. */
-export function readForkOptions(options: ForkOptions): ResolvedForkOptions {
-  return readOptions(FORK_SHAPE, DEFAULTS, options);
+export function readForkOptions(options: ForkOptions, usual: ForkProfile = "default"): ResolvedForkOptions {
+  const { profile = usual } = isObject(options) ? options : {};
+  const shape = profile === "documented" ? FORK_SHAPE : DEFAULT_FORK_SHAPE;
+  return readOptions(shape, { ...DEFAULTS, profile: usual }, options);
 }
 
 export type ResolvedForkOptions = Required<Omit<ForkOptions, OptionalKey>> & Pick<ForkOptions, OptionalKey>;
@@ -92,6 +100,13 @@ export const FORK_SHAPE: Shape<ForkOptions> = {
   directive: anyText,
   model: MODEL_RULE,
   redact: callback,
+};
+
+const BY_AGE = 'give profile "documented", which cuts by age';
+
+const DEFAULT_FORK_SHAPE: Shape<ForkOptions> = {
+  ...FORK_SHAPE,
+  ...gone({ limits: BY_AGE, neverCutTools: BY_AGE, pruned: BY_AGE }),
 };
 
 /** Hides what is the parent's own business: its reasoning, hints of ours, text the model never saw, launches still in flight. */
@@ -181,8 +196,6 @@ export interface ForkWayFacts {
   readonly fixedTokens: number;
   /** The child's whole window; unset when the host does not tell. */
   readonly windowTokens?: number;
-  /** What the options allow a child to inherit unchanged; unset means half of its window. */
-  readonly inheritAtMostTokens?: number;
   /** The price of a token that is read from the provider's cache, in any unit; 0 where nothing is paid or no price is known. */
   readonly cacheReadPrice: number;
   /** The price of a token that is written to the cache, in the same unit. */
@@ -200,7 +213,6 @@ const checkFacts = optionsCheck({
   graduatedTokens: required(limitFrom(0)),
   fixedTokens: required(limitFrom(0)),
   windowTokens: rule("a number of tokens", isNumber),
-  inheritAtMostTokens: rule("a number of tokens", isNumber),
   cacheReadPrice: required(limitFrom(0)),
   cacheWritePrice: required(limitFrom(0)),
   finishedSteps: required(listOf(limitFrom(0))),
@@ -230,12 +242,8 @@ export function breakEvenSteps(
 }
 
 function whyTooLong(facts: ForkWayFacts): string | undefined {
-  const { fullTokens, fixedTokens, windowTokens, inheritAtMostTokens } = facts;
+  const { fullTokens, fixedTokens, windowTokens } = facts;
   const wholeTokens = fullTokens + fixedTokens;
-  if (inheritAtMostTokens !== undefined) {
-    if (wholeTokens <= inheritAtMostTokens) return undefined;
-    return `the conversation (${count(wholeTokens)} tokens) is longer than the options allow (${count(inheritAtMostTokens)})`;
-  }
   if (windowTokens === undefined || wholeTokens <= windowTokens / 2) return undefined;
   return `the conversation (${count(wholeTokens)} tokens) would fill more than half of the child's window (${count(windowTokens)})`;
 }

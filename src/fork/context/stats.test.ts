@@ -61,7 +61,7 @@ describe("countResults", () => {
 });
 
 describe("sizeStats", () => {
-  const frameChars = (removedMessages: number) => 40 + removedMessages;
+  const textChars = (messagesChars: number, removedMessages: number) => messagesChars * 100 + removedMessages;
   const hide = { type: "hide-message", messageId: "m", stage: "char-budget", reason: "over-budget" } as const;
   const cut = { ...hide, type: "hide-part", partIndex: 0, what: "part" } as const;
   const kept = transcript("u:10 a:20");
@@ -70,9 +70,9 @@ describe("sizeStats", () => {
   it("adds what this pass removed and shortened to what an earlier one did", () => {
     const earlier = { removedMessages: 3, oversizeTruncated: 5, budgetZone: "over" } as ProcessingStats;
     const budgetEdits = [hide, hide, cut];
-    expect(sizeStats({ kept, budgetEdits, frameChars, render, earlier })).toEqual({
+    expect(sizeStats({ kept, budgetEdits, textChars, render, earlier })).toEqual({
       finalCount: 1,
-      totalChars: 10 + frameChars(5),
+      totalChars: textChars(10, 5),
       removedMessages: 5,
       budgetZone: "over",
       oversizeTruncated: 6,
@@ -81,9 +81,9 @@ describe("sizeStats", () => {
 
   it("is over when an earlier pass was, though this one had nothing to do", () => {
     const earlier = { removedMessages: 1, budgetZone: "over" } as ProcessingStats;
-    expect(sizeStats({ kept, budgetEdits: [], frameChars, render, earlier })).toEqual({
+    expect(sizeStats({ kept, budgetEdits: [], textChars, render, earlier })).toEqual({
       finalCount: 1,
-      totalChars: 10 + frameChars(1),
+      totalChars: textChars(10, 1),
       removedMessages: 1,
       budgetZone: "over",
       oversizeTruncated: 0,
@@ -91,7 +91,7 @@ describe("sizeStats", () => {
   });
 
   it("has no wrapper around nothing", () => {
-    expect(sizeStats({ kept: [], budgetEdits: [], frameChars, render })).toEqual({
+    expect(sizeStats({ kept: [], budgetEdits: [], textChars, render })).toEqual({
       finalCount: 0,
       totalChars: 0,
       removedMessages: 0,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, readOptions } from "../../text/check.ts";
+import { acceptedKeys, ConfigurationError, readOptions } from "../../text/check.ts";
 import { FORK_LIMIT_DEFAULTS, FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "./record.ts";
 
 const DEFAULTS = forkLimits(FORK_LIMIT_DEFAULTS);
@@ -29,15 +29,18 @@ describe("limits of forks", () => {
   });
 
   it("takes minutes and seconds as people write them", () => {
-    const options = { timeoutMin: 0.5, graceS: 0, askTimeoutS: 10, maxQueued: 0, onRestart: "resume" };
+    const options = { timeoutMin: 0.5, askTimeoutS: 10 };
     expect(readForkLimits(options)).toEqual({
       ...DEFAULTS,
       timeoutMs: 30_000,
-      graceMs: 0,
+      // No longer than the run itself.
+      graceMs: 30_000,
       askTimeoutMs: 10_000,
-      maxQueued: 0,
-      onRestart: "resume",
     });
+  });
+
+  it("follow from each other where one is not set by itself", () => {
+    expect(readForkLimits({ maxRunning: 2, forkUSD: 0.5 })).toMatchObject({ maxQueued: 8, rootUSD: 2.5 });
   });
 
   it("lists every problem at once", () => {
@@ -45,7 +48,6 @@ describe("limits of forks", () => {
       maxRunning: 0,
       timeoutMin: "20",
       forkUSD: Number.NaN,
-      onRestart: "again",
       timeoutMs: 1,
       somethingElse: 1,
     };
@@ -53,9 +55,8 @@ describe("limits of forks", () => {
       "maxRunning is 0; give a whole number of 1 or more",
       'timeoutMin is "20"; give a number above 0',
       "forkUSD is NaN; give a number above 0",
-      'onRestart is "again"; give "report" or "resume"',
       "timeoutMs is not an option; did you mean timeoutMin?",
-      `somethingElse is not an option; known are ${Object.keys(FORK_LIMIT_SHAPE).join(", ")}`,
+      `somethingElse is not an option; known are ${acceptedKeys(FORK_LIMIT_SHAPE).join(", ")}`,
     ]);
   });
 
@@ -69,11 +70,9 @@ describe("limits of forks", () => {
 
   it.each([
     { option: "maxRunning", wrong: [0, 1.5, "1"], right: [1] },
-    { option: "repeatLimit", wrong: [1], right: [2] },
     { option: "timeoutMin", wrong: [0, -1, Number.POSITIVE_INFINITY, "1", null], right: [0.1] },
-    { option: "graceS", wrong: [-0.1, Number.NaN, Number.POSITIVE_INFINITY, "1", {}], right: [0, 0.1] },
-    { option: "rootUSD", wrong: [0, true], right: [0.01] },
-    { option: "onParentAbort", wrong: ["", "report"], right: ["keep", "cancel"] },
+    { option: "askTimeoutS", wrong: [-0.1, Number.NaN, Number.POSITIVE_INFINITY, "1", {}], right: [0, 0.1] },
+    { option: "forkUSD", wrong: [0, true], right: [0.01] },
   ])("$option takes $right and refuses $wrong", ({ option, wrong, right }) => {
     for (const value of right) expect(problemsOf({ [option]: value })).toEqual([]);
     for (const value of wrong) expect(problemsOf({ [option]: value })).toHaveLength(1);

@@ -1,4 +1,4 @@
-import { numberAbove, numberFrom, oneOf, type Shape, wholeFrom } from "../../text/check.ts";
+import { gone, numberAbove, numberFrom, type Shape, wholeFrom } from "../../text/check.ts";
 import type { ForkWay } from "../context/options.ts";
 
 /** Everything that is known about one fork, as plain JSON: one record a fork, written only by its owner. */
@@ -280,80 +280,92 @@ export interface Delivery {
 
 export type DeliveryWay = "tool-output" | "prompt" | "user-message" | "read";
 
-/** The limits of checked options, with times in milliseconds. */
-export function forkLimits({ timeoutMin, graceS, askTimeoutS, ...counts }: ForkLimitOptions): ForkLimits {
+/** The limits of checked options, with times in milliseconds; those that nobody sets follow from them, or are the same for all. */
+export function forkLimits({
+  maxRunning,
+  timeoutMin,
+  maxToolCalls,
+  forkUSD,
+  askTimeoutS,
+}: ForkLimitOptions): ForkLimits {
+  const timeoutMs = timeoutMin * 60_000;
   return {
-    ...counts,
-    timeoutMs: timeoutMin * 60_000,
-    graceMs: graceS * 1_000,
+    maxRunning,
+    maxQueued: maxRunning * 4,
+    maxPerRoot: 40,
+    timeoutMs,
+    graceMs: Math.min(timeoutMs, 90_000),
+    maxToolCalls,
+    repeatLimit: 5,
+    forkUSD,
+    rootUSD: forkUSD * 5,
+    onParentAbort: "keep",
+    onRestart: "report",
     askTimeoutMs: askTimeoutS * 1_000,
   };
 }
 
 /** What forks may use, as a person writes it. */
 export interface ForkLimitOptions {
-  /** Forks that run at once. @default 4 */
+  /** Forks that run at once; four times as many may wait, and one root session may start 40. @default 4 */
   readonly maxRunning: number;
-  /** Forks that wait for a slot. @default 16 */
-  readonly maxQueued: number;
-  /** Forks that one root session may ever start. @default 40 */
-  readonly maxPerRoot: number;
-  /** How long a run may take; then only its report is taken. @default 20 */
+  /** How long a run may take; then only its report is taken, for 90 seconds. @default 20 */
   readonly timeoutMin: number;
-  /** How long the report at a limit may take before the run is stopped. @default 90 */
-  readonly graceS: number;
   /** Tool calls of one run; the next is refused. @default 200 */
   readonly maxToolCalls: number;
-  /** The same call so often in a row is a loop. @default 5 */
-  readonly repeatLimit: number;
-  /** What one fork may cost. @default 2 */
+  /** What one fork may cost; all forks of a root session may cost five times as much. @default 2 */
   readonly forkUSD: number;
-  /** What all forks of a root session may cost together. @default 10 */
-  readonly rootUSD: number;
-  /** Whether forks continue when the user stops the parent. @default keep */
-  readonly onParentAbort: "keep" | "cancel";
-  /** Whether a run that a restart interrupted is reported or resumed. @default report */
-  readonly onRestart: "report" | "resume";
   /** How long a permission ask waits for a person; 0 where there is none. @default 300 */
   readonly askTimeoutS: number;
 }
 
-/** The same with every time in milliseconds. */
-export interface ForkLimits extends Omit<ForkLimitOptions, "timeoutMin" | "graceS" | "askTimeoutS"> {
+/** Every limit of a fork, with times in milliseconds. */
+export interface ForkLimits {
+  readonly maxRunning: number;
+  /** Forks that wait for a slot. */
+  readonly maxQueued: number;
+  /** Forks that one root session may ever start. */
+  readonly maxPerRoot: number;
   readonly timeoutMs: number;
+  /** How long the report at a limit may take before the run is stopped. */
   readonly graceMs: number;
+  readonly maxToolCalls: number;
+  /** The same call so often in a row is a loop. */
+  readonly repeatLimit: number;
+  readonly forkUSD: number;
+  /** What all forks of a root session may cost together. */
+  readonly rootUSD: number;
+  /** Whether forks continue when the user stops the parent. */
+  readonly onParentAbort: "keep" | "cancel";
+  /** Whether a run that a restart interrupted is reported or resumed. */
+  readonly onRestart: "report" | "resume";
   readonly askTimeoutMs: number;
 }
 
 /** The limits that hold when nothing is configured. */
 export const FORK_LIMIT_DEFAULTS: ForkLimitOptions = {
   maxRunning: 4,
-  maxQueued: 16,
-  maxPerRoot: 40,
   timeoutMin: 20,
-  graceS: 90,
   maxToolCalls: 200,
-  repeatLimit: 5,
   forkUSD: 2,
-  rootUSD: 10,
-  onParentAbort: "keep",
-  onRestart: "report",
   askTimeoutS: 300,
 };
 
 /** What each limit may be. */
 export const FORK_LIMIT_SHAPE: Shape<ForkLimitOptions> = {
+  ...gone({
+    maxQueued: "leave it out: four times maxRunning wait",
+    maxPerRoot: "leave it out: a root session starts at most 40",
+    graceS: "leave it out: a report may take 90 seconds",
+    repeatLimit: "leave it out: five times the same call is a loop",
+    rootUSD: "give forkUSD, of which all forks of a session may use five times as much",
+    onParentAbort: "leave it out: forks go on, and fork_cancel ends them",
+    onRestart: "leave it out: what a restart interrupted is reported, and fork with resume goes on",
+  }),
   maxRunning: wholeFrom(1),
-  maxQueued: wholeFrom(0),
-  maxPerRoot: wholeFrom(1),
   timeoutMin: numberAbove(0),
-  graceS: numberFrom(0),
   maxToolCalls: wholeFrom(1),
-  repeatLimit: wholeFrom(2),
   forkUSD: numberAbove(0),
-  rootUSD: numberAbove(0),
-  onParentAbort: oneOf("keep", "cancel"),
-  onRestart: oneOf("report", "resume"),
   askTimeoutS: numberFrom(0),
 };
 

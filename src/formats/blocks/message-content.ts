@@ -293,7 +293,8 @@ interface FileFields {
 
 /** True for two files with the same type, name and size. */
 export function isSameFile(file: FilePart, other: FilePart | undefined): boolean {
-  return file.mime === other?.mime && file.filename === other.filename && file.sizeBytes === other.sizeBytes;
+  if (other === undefined) return false;
+  return file.mime === other.mime && file.filename === other.filename && file.sizeBytes === other.sizeBytes;
 }
 
 function mimeOfUrl(url: string | undefined): string | undefined {

@@ -131,6 +131,7 @@ function readHead(head: UnknownObject): Partial<MessageHead> {
     role: asString(head.role),
     createdAt: asNumber(head.createdAt),
     summary: asTrue(head.summary),
+    agent: asString(head.agent),
     finish: asString(head.finish),
     error: typeof name === "string" && typeof text === "string" ? { name, text } : undefined,
     parentId: asString(head.parentId),

@@ -125,7 +125,7 @@ describe("carryover", () => {
       store: { spills: {}, journal: { append: () => undefined } },
       onCompact: "yes",
       restore: "{}",
-      expectedTurns: 0,
+      expectedTurns: 12,
       colour: "red",
     } as unknown as CarryoverOptions;
     const problems = problemsOf(() => carryover(" " as never, options));
@@ -138,11 +138,19 @@ describe("carryover", () => {
       "store.journal is an object; give an object with the functions append and read",
       'onCompact is "yes"',
       'restore is "{}"',
-      "expectedTurns is 0",
+      "expectedTurns is not an option; leave it out",
       "colour is not an option",
     ])
       expect(problems.some((problem) => problem.includes(part))).toBe(true);
     expect(problems).toHaveLength(10);
+  });
+
+  it("takes the words of the documents in their profile alone, also for another conversation of it", () => {
+    const own = { compaction: { keepRecent: 3 } };
+    expect(() => carryover(answering("hi"), { profile: "documented" }).for("child", own)).not.toThrow();
+    expect(problemsOf(() => carryover(answering("hi")).for("child", own))).toEqual([
+      'compaction.keepRecent is not an option; give keepTokens, or profile "documented"',
+    ]);
   });
 
   it("knows the windows of the models that people use, and a common one for the rest", () => {
@@ -207,11 +215,9 @@ describe("the limits of a conversation", () => {
   });
 
   it.each([
-    { name: "the default cap", cap: undefined, option: {}, compactions: 1 },
-    { name: "CARRYOVER_OUTPUT_TOKEN_MAX", cap: "8000", option: {}, compactions: 0 },
-    { name: "the option before it", cap: "8000", option: { outputCapTokens: 32_000 }, compactions: 1 },
-    { name: "no check of usage", cap: undefined, option: { auto: false }, compactions: 0 },
-  ])("leave free for the answer what is asked for: $name", async ({ cap, option, compactions }) => {
+    { name: "the default cap", cap: undefined, compactions: 1 },
+    { name: "CARRYOVER_OUTPUT_TOKEN_MAX", cap: "8000", compactions: 0 },
+  ])("leave free for the answer what is asked for: $name", async ({ cap, compactions }) => {
     vi.stubEnv("CARRYOVER_OUTPUT_TOKEN_MAX", cap);
     const inputTokens = { total: 170_000, noCache: 170_000, cacheRead: 0, cacheWrite: 0 };
     const base = new MockLanguageModelV3({
@@ -226,7 +232,6 @@ describe("the limits of a conversation", () => {
       limits: { contextTokens: 200_000, outputTokens: 64_000 },
       // Only the compaction is looked at.
       prune: "off",
-      overflow: option,
       summarizer: { summarize: async () => "## Goal\nGo on.\n## Progress\nOne answer was given." },
     });
     vi.unstubAllEnvs();

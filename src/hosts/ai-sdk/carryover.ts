@@ -2,7 +2,7 @@ import type { LanguageModel, ModelMessage, Tool } from "ai";
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import type { WarningCode } from "../../session/log.ts";
+import type { WarningCode } from "../../session/events.ts";
 import type { Session } from "../../session/session.ts";
 import { abortSignal, check, type Shape, text, throwProblems } from "../../text/check.ts";
 import { asObject, isObject, omitUndefined, safeJson, type UnknownObject } from "../../text/json.ts";
@@ -63,8 +63,9 @@ export function carryover<Model extends LanguageModelLike | string>(
   const others = new Map<string, OpenConversation>();
 
   function forId(id: string, own: CarryoverOptions = {}): OpenConversation {
-    checkOptions(own, text.find(id, ["id"]));
-    const opened = others.get(id) ?? openLines({ ...sharedOptions(options), ...own }, id);
+    const all = { ...sharedOptions(options), ...own };
+    checkOptions(isObject(own) ? all : own, text.find(id, ["id"]));
+    const opened = others.get(id) ?? openLines(all, id);
     others.set(id, opened);
     return opened;
   }

@@ -4,9 +4,10 @@ import { readPreviousSummary } from "../../compaction/summary/message.ts";
 import { createTextCleaner } from "../../compaction/summary/text.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { IdleReason } from "../../session/action.ts";
-import type { LedgerEntry, SummaryUsage } from "../../session/metered-summarizer.ts";
+import type { LedgerEntry } from "../../session/ledger.ts";
+import type { SummaryUsage } from "../../session/metered-summarizer.ts";
 import type { Session } from "../../session/session.ts";
-import type { SessionState } from "../../session/state.ts";
+import type { StoredState } from "../../session/stored-state.ts";
 import { ConfigurationError, show } from "../../text/check.ts";
 import { asObject } from "../../text/json.ts";
 import { isSummary, type Usage } from "../../transcript/message.ts";
@@ -38,14 +39,14 @@ interface CompactReport {
   /** What to send from now on, or to store in place of what was given. */
   readonly messages: ModelMessage[];
   /** What to store beside all messages instead, for `restore`. */
-  readonly state: SessionState;
+  readonly state: StoredState;
   /** Estimated tokens of the messages before. */
   readonly tokensBefore: number;
   /** Estimated tokens of `messages`. */
   readonly tokensAfter: number;
   /** What the calls for the summary used; all 0 when no model was asked. */
   readonly usage: Usage;
-  /** What they cost, where `summaryPrices` are given. */
+  /** What they cost, where the prices of the model that wrote are known. */
   readonly costUSD?: number;
 }
 

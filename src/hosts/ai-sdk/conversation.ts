@@ -6,10 +6,10 @@ import { readUsage } from "../../compaction/trigger/overflow.ts";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { SessionAction } from "../../session/action.ts";
-import type { WarningCode } from "../../session/log.ts";
-import type { LedgerEntry } from "../../session/metered-summarizer.ts";
+import type { WarningCode } from "../../session/events.ts";
+import type { LedgerEntry } from "../../session/ledger.ts";
 import type { Session } from "../../session/session.ts";
-import type { SessionState } from "../../session/state.ts";
+import type { StoredState } from "../../session/stored-state.ts";
 import type { ProviderManagement } from "../../session/window.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { asObject, asString } from "../../text/json.ts";
@@ -226,38 +226,62 @@ const SILENT: ReadonlySet<unknown> = new Set([
 
 /** What to persist: either beside all messages, the state, or in place of all messages, those that are left. */
 export interface CompactedConversation {
-  readonly state: SessionState;
+  readonly state: StoredState;
   readonly messages: readonly ModelMessage[];
   /** Of a conversation that `for` gave. */
   readonly id?: string;
 }
 
-/** Hands what to persist over to `onCompact`, which may throw or hang, when there is something new. */
+/** Hands what to persist over to `onCompact`, which may throw or hang, until it has taken the newest. */
 interface HandOver {
   /** The window was edited. */
   edited(): void;
-  /** Resolves when it was handed over, or could not be within the limit. */
+  /** Resolves when it was handed over, or is not waited for. */
   now(): Promise<void>;
 }
 
 /** Nothing to hand over yet. */
 export function createHandOver({ onCompact, changed, clock, onWarning }: HandOverPorts): HandOver {
-  let isEdited = false;
+  let newest = 0;
+  /** What was taken last: one that is taken late may overwrite a newer one. */
+  let taken = 0;
+  let isTold = false;
+  /** False from an answer that did not come in time until one does: so it holds up one request in all. */
+  let isWaitedFor = true;
+
+  function warn(why: string): void {
+    if (!isTold) onWarning("not-persisted", `onCompact ${why}`);
+    isTold = true;
+  }
+
   return {
     edited() {
-      isEdited = true;
+      newest++;
     },
 
     async now() {
-      if (!isEdited || onCompact === undefined) return;
-      isEdited = false;
-      const given = changed();
-      const result = await callWithin({ start: async () => onCompact(given), limitMs: LIMIT_MS, clock });
-      if (result.status === "done") return;
-      // The next request hands over what one that failed did not keep; one that hangs may still keep it.
-      isEdited ||= result.status === "failed";
-      const why = result.status === "failed" ? `threw: ${errorText(result.error)}` : "did not end in time";
-      onWarning("not-persisted", `onCompact ${why}`);
+      if (taken === newest || onCompact === undefined) return;
+      const [given, number, startedAt] = [changed(), newest, clock.now()];
+      let isAnswered = false;
+      const answered = (): void => {
+        isAnswered = true;
+        if (clock.now() - startedAt <= LIMIT_MS) isWaitedFor = true;
+      };
+      const work = (async () => onCompact(given))().then(
+        () => {
+          answered();
+          taken = number;
+          isTold = false;
+        },
+        (error: unknown) => {
+          answered();
+          warn(`threw: ${errorText(error)}`);
+        },
+      );
+      if (!isWaitedFor) return;
+      await callWithin({ start: () => work, limitMs: LIMIT_MS, clock });
+      isWaitedFor = isAnswered;
+      if (!isAnswered) warn("did not end in time");
     },
   };
 }
@@ -269,8 +293,8 @@ interface HandOverPorts {
   readonly onWarning: (code: WarningCode, message: string) => void;
 }
 
-/** How long a request waits for it. */
-const LIMIT_MS = 10_000;
+/** How long one request waits for it. */
+const LIMIT_MS = 2_000;
 
 /** The messages as an application keeps them: without the system prompt. */
 export function withoutSystem(wire: AiSdkWire): readonly ModelMessage[] {

@@ -1,26 +1,35 @@
+import { callListener } from "../../compaction/ports/call-within.ts";
 import { HOOKS_RULE } from "../../compaction/ports/option-rules.ts";
 import type { Clock } from "../../compaction/ports/summarizer.ts";
 import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
+import type { SessionEvent, WarningCode } from "../../session/events.ts";
 import type { Journal } from "../../session/journal.ts";
-import type { SessionEvent, WarningCode } from "../../session/log.ts";
 import type { SummaryUsage } from "../../session/metered-summarizer.ts";
 import {
-  findConflicts,
-  SESSION_SHAPE,
   type SessionOptions,
   type SessionPorts,
+  sessionShape,
+  withEngineSettings,
 } from "../../session/options.ts";
 import {
   createPersistJournal,
   findTwoJournals,
   PERSIST_RULE,
   type Persistence,
-  type PersistJournal,
 } from "../../session/persist.ts";
 import { createSession, type Session } from "../../session/session.ts";
-import type { SessionState } from "../../session/state.ts";
+import type { StoredState } from "../../session/stored-state.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { callback, check, methods, type Problem, rule, type Shape, throwProblems } from "../../text/check.ts";
+import {
+  callback,
+  check,
+  methods,
+  type Problem,
+  type Rule,
+  rule,
+  type Shape,
+  throwProblems,
+} from "../../text/check.ts";
 import { asObject, isObject, omitUndefined, textOrJson } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import {
@@ -46,7 +55,7 @@ import {
   type SummarizerOption,
   summarizerRule,
 } from "./summarizer.ts";
-import { type ConversationOptions, traceSummarizer } from "./telemetry.ts";
+import { type ConversationOptions, type OwnConversationOptions, traceSummarizer } from "./telemetry.ts";
 import { wrapModel } from "./wrap-model.ts";
 
 /** A conversation and a model that serves it alone, by options that were checked; `id` names it to listeners. */
@@ -60,7 +69,7 @@ export function openConversation(
   const usageListeners = new Set<(used: SummaryUsage) => void>();
   const emit = (event: SessionEvent): void => callListener(() => options.onEvent?.(event, id));
   const warn = (code: WarningCode, message: string): void => emit({ type: "warning", code, message });
-  const { session, clock, persisted } = openSession(base, options, {
+  const { session, clock } = openSession(base, options, {
     headers: () => sent?.call.headers,
     current: (edits) =>
       sent && { ...sent, prompt: edits ? conversation.wireWith(edits) : conversation.currentWire() },
@@ -71,7 +80,6 @@ export function openConversation(
       if (event.type === "summary_usage") tellUsage(event);
       emit(event);
     },
-    onNotPersisted: (message) => warn("not-persisted", message),
   });
 
   function tellUsage({ type: _, ...usage }: Extract<SessionEvent, { type: "summary_usage" }>): void {
@@ -82,10 +90,7 @@ export function openConversation(
   const conversation = createConversation(session, {
     clock,
     restore: options.restore,
-    async onPrepared() {
-      persisted?.retry();
-      await handOver.now();
-    },
+    onPrepared: () => handOver.now(),
     onWarning: warn,
   });
   const handOver = createHandOver({
@@ -167,7 +172,7 @@ export function createKeptConversations<Opened extends { readonly session: Sessi
 interface KeptState {
   readonly id: string;
   readonly version: number;
-  readonly session: SessionState;
+  readonly session: StoredState;
 }
 
 /** Conversations that are in memory at once. */
@@ -184,12 +189,12 @@ export interface CarryoverOptions extends ConversationOptions {
   /** What `session.toJSON()` gave when these messages were last used. @default nothing */
   readonly restore?: unknown;
   /**
-   * Keeps the state as a list of small values: `load` gives all of them, `append` keeps one more. Neither can hold up a
-   * request for longer than `timeoutMs` (5,000), or make it fail.
+   * Keeps the state as a list of small values: `load` gives all of them, `append` keeps one more. What hangs
+   * holds up one request in all, for `timeoutMs` (2,000), and makes none fail.
    * @default none
    */
   readonly persist?: Persistence;
-  /** Called with what to persist whenever the window was edited; awaited before the request is sent, for 10 seconds at most. @default none */
+  /** Called with what to persist whenever the window was edited; awaited before the request is sent; one that hangs holds up one request in all, for 2 seconds. @default none */
   readonly onCompact?: (changed: CompactedConversation) => void | Promise<void>;
 }
 
@@ -201,16 +206,16 @@ export interface CarryoverStore {
   readonly journal?: Journal;
 }
 
-/** Throws one error that lists every problem; `shape` says what the options of another host may be. */
+/** Throws one error that lists every problem; `own` says what is special to another host, where it is one. */
 export function checkOptions(
   options: unknown,
   others: readonly Problem[],
-  shape: Shape<object> = CARRYOVER_SHAPE,
+  own: Readonly<Record<string, Rule>> = CARRYOVER_SHAPE,
 ): void {
+  const { model: _, systemChars: __, toolsChars: ___, ...session } = sessionShape(options);
   throwProblems([
     ...others,
-    ...check(shape, options),
-    ...findConflicts(Object(options)),
+    ...check({ ...session, ...CONVERSATION_SHAPE, ...own }, options),
     ...findTwoJournals(options),
   ]);
 }
@@ -223,8 +228,8 @@ function openSession(
 ): OpenSession {
   const { summarizer, store, persist, restore: _, onCompact: __, onUsage: ___, ...more } = options;
   const { telemetry, hooks, ...rest } = more;
-  const { clock = createSystemClock(), overflow, onEvent: ____, ...sessionOptions } = rest;
-  const persisted = persist && createPersistJournal(persist, { clock, onFailure: wiring.onNotPersisted });
+  const { clock = createSystemClock(), onEvent: ____, ...sessionOptions } = rest;
+  const persisted = persist && createPersistJournal(persist, { clock });
   const model = modelRef(base ?? NO_MODEL);
   const {
     summarizer: writer,
@@ -242,36 +247,28 @@ function openSession(
     ...(hooks && { hooks }),
     ...omitUndefined({ spills: store?.spills, journal: persisted ?? store?.journal }),
   };
-  const session = createSession(ports, {
+  const given: SessionOptions = {
     recallTool: wiring.recallTool,
     autoContinue: "never",
     ...omitUndefined(sessionOptions),
-    overflow: { ...overflowOfEnvironment(globalThis.process?.env ?? {}), ...omitUndefined(Object(overflow)) },
     model,
     summarizer: option,
     onEvent: wiring.onEvent,
-  });
-  return { session, clock, persisted };
+  };
+  const overflow = { ...overflowOfEnvironment(globalThis.process?.env ?? {}), ...options.overflow };
+  const session = createSession(ports, withEngineSettings(given, { overflow }));
+  return { session, clock };
 }
 
 interface Wiring extends SummarizerCalls {
   /** The name of the recall tool in the newest request. */
   readonly recallTool: () => string | undefined;
   readonly onEvent: NonNullable<SessionOptions["onEvent"]>;
-  readonly onNotPersisted: (message: string) => void;
 }
 
 interface OpenSession {
   readonly session: Session;
   readonly clock: Clock;
-  readonly persisted: PersistJournal | undefined;
-}
-
-/** What a listener throws is not the conversation's concern. */
-function callListener(call: () => void): void {
-  try {
-    call();
-  } catch {}
 }
 
 const STORE_SHAPE: Shape<CarryoverStore> = {
@@ -279,11 +276,21 @@ const STORE_SHAPE: Shape<CarryoverStore> = {
   journal: methods("append", "read"),
 };
 
-const { model: _, systemChars: __, toolsChars: ___, ...SHARED_SHAPE } = SESSION_SHAPE;
+/** What conversations of every host take beside the options of a session. */
+const CONVERSATION_SHAPE: Shape<OwnConversationOptions> = {
+  onUsage: callback,
+  telemetry: rule(
+    "{ tracer } with a tracer of OpenTelemetry",
+    (value) => methods("startSpan").find(asObject(value).tracer, []).length === 0,
+  ),
+  hooks: HOOKS_RULE,
+  clock: methods("now", "sleep"),
+};
 
-/** What the options may be. */
-export const CARRYOVER_SHAPE: Shape<CarryoverOptions> = {
-  ...SHARED_SHAPE,
+/** What only the AI SDK takes, or takes in another form. */
+export const CARRYOVER_SHAPE: Shape<
+  Pick<CarryoverOptions, "summarizer" | "store" | "persist" | "restore" | "onCompact">
+> = {
   summarizer: summarizerRule(languageModel),
   store: {
     expects: "an object",
@@ -296,11 +303,4 @@ export const CARRYOVER_SHAPE: Shape<CarryoverOptions> = {
   persist: PERSIST_RULE,
   restore: rule("what session.toJSON() gave, parsed", (value) => value === null || typeof value === "object"),
   onCompact: callback,
-  onUsage: callback,
-  telemetry: rule(
-    "{ tracer } with a tracer of OpenTelemetry",
-    (value) => methods("startSpan").find(asObject(value).tracer, []).length === 0,
-  ),
-  hooks: HOOKS_RULE,
-  clock: methods("now", "sleep"),
 };

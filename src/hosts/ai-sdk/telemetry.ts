@@ -1,21 +1,26 @@
 import type { SessionHook } from "../../compaction/ask.ts";
 import type { Clock, Summarizer } from "../../compaction/ports/summarizer.ts";
-import type { SessionEvent } from "../../session/log.ts";
+import type { SessionEvent } from "../../session/events.ts";
 import type { SummaryUsage } from "../../session/metered-summarizer.ts";
 import type { SessionOptions } from "../../session/options.ts";
 
-/** What every conversation of a host may be told, and what it tells; everything has a default. */
+/** What every conversation of a host may be told: as a session, but for what the host knows itself. */
 export interface ConversationOptions
   extends Omit<
-    SessionOptions,
-    "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool" | "autoContinue" | "onEvent"
-  > {
+      SessionOptions,
+      "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool" | "autoContinue" | "onEvent"
+    >,
+    OwnConversationOptions {
   /** Whether the agent is told to go on after an automatic compaction: loops do so by themselves, and not every model takes a user's message behind a tool result. @default never */
   readonly autoContinue?: SessionOptions["autoContinue"];
-  /** Called with what each call for a summary used, which the usage of your own requests does not count. @default none */
-  readonly onUsage?: (used: SummaryUsage, id?: string) => void;
   /** Called for every event, in order, with the id of a conversation that `for` gave, or of LangChain's thread. What it throws is ignored. @default none */
   readonly onEvent?: (event: SessionEvent, id?: string) => void;
+}
+
+/** What only a host takes; everything has a default. */
+export interface OwnConversationOptions {
+  /** Called with what each call for a summary used, which the usage of your own requests does not count. @default none */
+  readonly onUsage?: (used: SummaryUsage, id?: string) => void;
   /** Makes an OpenTelemetry span of each call for a summary: `telemetry: { tracer }`. @default none */
   readonly telemetry?: CarryoverTelemetry;
   /** Hooks around a compaction, in order. @default none */

@@ -1,4 +1,4 @@
-import type { WarningCode } from "../../session/log.ts";
+import type { WarningCode } from "../../session/events.ts";
 import type { Session } from "../../session/session.ts";
 import { asArray, asObject, safeJson } from "../../text/json.ts";
 import {

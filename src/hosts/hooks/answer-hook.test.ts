@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { SECRETS_RULE } from "../../compaction/summary/request.ts";
+import { optionsFile } from "../../plugin/stores/folders.ts";
 import { claudeCode } from "../claude-code/claude-code.ts";
 import { codex } from "../codex/codex.ts";
 import { createAgentTools } from "./agent-tools.ts";
@@ -140,6 +142,18 @@ describe("a compaction", () => {
     used("t2", "Edit", { file_path: "/project/src/a.ts", old_string: "a", new_string: "b" }),
     result("t2", "done"),
   ];
+
+  it.each([
+    { options: { profile: "documented" }, told: SECRETS_RULE },
+    { options: { profile: "documented", compaction: "off" }, told: undefined },
+    { options: { compaction: "off" }, told: undefined },
+  ])("with $options is told $told (003)", async ({ options, told }) => {
+    writeSession(...TALK);
+    mkdirSync(dirname(optionsFile(env())), { recursive: true });
+    writeFileSync(optionsFile(env()), JSON.stringify(options));
+    expect(await answer({ hook_event_name: "PreCompact", trigger: "auto" })).toBe(told);
+    expect(await answer({ hook_event_name: "SessionStart", source: "compact" })).toBeUndefined();
+  });
 
   it("is told what its summary must keep, not to leave out what the user said, and leaves a shadow", async () => {
     writeSession(...TALK);

@@ -1,5 +1,6 @@
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import { CLEANED_FILE } from "../../plugin/stores/folders.ts";
 import { openSpills } from "../../plugin/stores/open-stores.ts";
 import { type BoundingContext, createBoundToolOutput } from "../../plugin/window/bound-output.ts";
@@ -34,7 +35,7 @@ import {
  * An agent waits for each: what needs the whole session or the whole plugin is loaded only then.
  */
 export async function answerHook(payload: UnknownObject, moment: HookMoment): Promise<string | undefined> {
-  const { env, log } = moment;
+  const { agent, env, log } = moment;
   const { options, problem } = await readHookOptions(env);
   if (problem !== undefined) {
     log("error", problem);
@@ -57,7 +58,9 @@ export async function answerHook(payload: UnknownObject, moment: HookMoment): Pr
     case "UserPromptSubmit":
       return (await askedReport(session)) ?? deliverResults(session);
     case "PreCompact":
-      return isHelped ? beforeSummary(session) : undefined;
+      if (isHelped) return beforeSummary(session);
+      // The documented profile helps with the rule of document 003 alone.
+      return options.compaction === "off" ? undefined : agent.instructSummary?.(SECRETS_RULE);
     case "SessionStart":
       return isHelped && payload.source === "compact" ? afterSummary(session) : undefined;
     case DURING_SUMMARY:

@@ -214,9 +214,10 @@ it("asks for the report at a limit, and takes no more than that", async () => {
 });
 
 it("starts no more at once than it may", async () => {
-  await serve({ maxRunning: 1, maxQueued: 1 });
+  await serve({ maxRunning: 1 });
   expect(await call("fork", { prompt: "WORK" })).toContain("Fork 1 started");
-  expect(await call("fork", { prompt: "WORK" })).toContain("Fork 2 is queued");
+  for (const number of [2, 3, 4, 5])
+    expect(await call("fork", { prompt: "WORK" })).toContain(`Fork ${number} is queued`);
   expect(await call("fork", { prompt: "WORK" })).toMatch(/queue|wait/i);
   await call("fork_cancel", { id: "all" });
 });

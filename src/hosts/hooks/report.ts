@@ -6,7 +6,7 @@ import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { editsInForce, type PluginEntry, pluginJournal } from "../../plugin/stores/journal.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { isDatabase, readForks } from "../../plugin/stores/plugin-stores.ts";
-import { measureWindow } from "../../session/context-meter.ts";
+import { measureWindow } from "../../session/recorded-measure.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { asNumber, asString } from "../../text/json.ts";
 import { CHARS_PER_TOKEN, estimateTokens } from "../../text/tokens/estimate-tokens.ts";

@@ -15,11 +15,10 @@ import { readSessionOptions } from "../../session/options.ts";
 import { createOutputBounding } from "../../session/output-limits.ts";
 import type { Session } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { methods, objectOf, type Shape, text } from "../../text/check.ts";
+import { methods, objectOf, text } from "../../text/check.ts";
 import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import {
-  CARRYOVER_SHAPE,
   type CarryoverOptions,
   checkOptions,
   createKeptConversations,
@@ -168,10 +167,8 @@ function sessionOptions(given: CarryoverMiddlewareOptions): CarryoverOptions {
 const CHAT_MODEL = { ...methods("invoke", "stream"), expects: "a chat model of LangChain" };
 const isChatModel = (value: unknown): boolean => CHAT_MODEL.find(value, []).length === 0;
 
-const { restore: _, persist: __, onCompact: ___, ...SHARED_SHAPE } = CARRYOVER_SHAPE;
-
-const MIDDLEWARE_SHAPE: Shape<CarryoverMiddlewareOptions> = {
-  ...SHARED_SHAPE,
+/** What the middleware takes in another form than a session. */
+const MIDDLEWARE_SHAPE = {
   recallTool: text,
   summarizer: summarizerRule(CHAT_MODEL),
   store: objectOf({ spills: methods("put", "get") }),

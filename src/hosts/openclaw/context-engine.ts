@@ -26,14 +26,26 @@ import { type AgentMessage, fromWire, toWire } from "./messages.ts";
 /** The name of the tool that recalls. */
 export const RECALL_TOOL = "recall";
 
-/** How the plugin is configured, in `plugins.entries.carryover.config`; everything has a default. */
-export interface OpenClawSettings
-  extends Pick<SessionOptions, "profile" | "toolOutput" | "perTool" | "prune" | "compactAt" | "pins"> {
-  /** Who sums up: Carryover, which keeps facts and pins and leaves the transcript as it is, or OpenClaw as without us. @default own */
-  readonly compaction?: "own" | "host";
+/**
+ * How the plugin is configured, in `plugins.entries.carryover.config`: the options of a session that JSON can hold. With
+ * `compactAt: "never"` OpenClaw sums up, as without us. Everything has a default.
+ */
+export interface OpenClawSettings extends Omit<SessionOptions, KnownToHost> {
   /** Where outputs and states are kept. @default `openclaw` in the state folder */
   readonly folder?: string;
 }
+
+/** What OpenClaw says, and what no configuration can hold. */
+type KnownToHost =
+  | "model"
+  | "limits"
+  | "summarizer"
+  | "stages"
+  | "estimator"
+  | "systemChars"
+  | "toolsChars"
+  | "recallTool"
+  | "onEvent";
 
 type Params = UnknownObject;
 type TurnParams = Params & { readonly messages: readonly AgentMessage[] };
@@ -59,7 +71,7 @@ export interface ContextEngine {
 
 /** An engine that keeps its states in a folder. A failure of ours leaves OpenClaw's own messages as they are. */
 export function createContextEngine(folder: string, given: OpenClawSettings): ContextEngine {
-  const { compaction = "own", folder: _, ...settings } = given;
+  const { folder: _, ...settings } = given;
   const clock = createSystemClock();
   const spills = createFileSpillStore({ root: join(folder, "outputs") });
   const records = createFileRecordStore({ root: join(folder, "sessions") });
@@ -91,7 +103,6 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
       undefined,
       {
         ...settings,
-        ...(compaction === "host" && { compaction: { autoCompact: false } }),
         recallTool: RECALL_TOOL,
         store: { spills },
         ...omitUndefined({ restore, limits: as.limits, summarizer: llm && createSummarizer(ask) }),
@@ -157,7 +168,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     info: {
       id: "carryover",
       name: "Carryover",
-      ownsCompaction: compaction === "own",
+      ownsCompaction: options.settings.autoCompact,
       turnMaintenanceMode: "background",
       transcriptSemantics: {
         currentTurnFence: "before-current-turn-entry-v1",
@@ -177,7 +188,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     },
 
     async compact(params) {
-      if (compaction === "host") return delegate(params);
+      if (!options.settings.autoCompact) return delegate(params);
       const opened = await conversationOf(keyOf(params), llmIn(params));
       if (opened.messages.length === 0)
         return { ok: true, compacted: false, reason: "no messages were assembled yet" };

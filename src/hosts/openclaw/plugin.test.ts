@@ -108,8 +108,10 @@ describe("the context engine of OpenClaw", () => {
         turnAdvancementIdempotency: "atomic-idempotent-v1",
       },
     });
-    expect(load({ compaction: "host" }).info).toMatchObject({ ownsCompaction: false });
-    expect(() => load({ compaction: "nobody" })).toThrow(/compaction is "nobody"/);
+    expect(load({ compactAt: "never" }).info).toMatchObject({ ownsCompaction: false });
+    expect(() => load({ compaction: "host" })).toThrow(
+      /compaction is not an option; give compactAt "never" where OpenClaw sums up/,
+    );
   });
 
   it("gives messages that fit back as the very objects that came", async () => {

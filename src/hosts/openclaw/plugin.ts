@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { SESSION_SHAPE } from "../../session/options.ts";
+import { sessionShape } from "../../session/options.ts";
 import { defaultStateFolder } from "../../stores/files/file-system.ts";
-import { check, oneOf, type Shape, text, throwProblems } from "../../text/check.ts";
+import { check, goneRule, type Shape, text, throwProblems } from "../../text/check.ts";
 import { asObject, type UnknownObject } from "../../text/json.ts";
 import { RECALL_DESCRIPTION, RECALL_SCHEMA } from "../ai-sdk/recall-tool.ts";
 import {
@@ -47,17 +47,17 @@ export const openclawPlugin: OpenClawPlugin = {
   },
 };
 
-const { profile, toolOutput, perTool, prune, compactAt, pins } = SESSION_SHAPE;
-const SETTINGS_SHAPE: Shape<OpenClawSettings> = {
-  ...{ profile, toolOutput, perTool, prune, compactAt, pins },
-  compaction: oneOf("own", "host"),
-  folder: text,
-};
-
 function readSettings(config: unknown): OpenClawSettings {
   const settings = asObject(config) as OpenClawSettings;
-  throwProblems(check(SETTINGS_SHAPE, settings));
+  throwProblems(check(settingsShape(settings), settings));
   return settings;
+}
+
+function settingsShape(settings: OpenClawSettings): Shape<OpenClawSettings> {
+  const { model: _, limits: __, summarizer: ___, onEvent: ____, ...more } = sessionShape(settings);
+  const { stages: _____, estimator: ______, systemChars, toolsChars, recallTool, ...shared } = more;
+  const byHost = { compaction: goneRule('give compactAt "never" where OpenClaw sums up') };
+  return { ...shared, ...(settings.profile !== "documented" && byHost), folder: text };
 }
 
 /** One for each configuration: OpenClaw registers a plugin several times, and asks for an engine with every turn. */

@@ -5,7 +5,7 @@ import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { cacheProfileOf } from "../../models/cache-profile.ts";
 import { modelFacts } from "../../models/model-facts.ts";
 import { tokenFamilyOf } from "../../models/token-family.ts";
-import { createWindowMeasure } from "../../session/context-meter.ts";
+import { measureWindow } from "../../session/recorded-measure.ts";
 import { deepEqual } from "../../text/json.ts";
 import type { TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import { reportsContextUsage } from "../../transcript/estimate-context.ts";
@@ -75,7 +75,6 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const wholeSize = sizeOf(transcript, recorded);
   const policies = policiesFor({ windowTokens, ...wholeSize });
   const runs = new Map<string, CachedRun>();
-  const measure = createWindowMeasure();
   const sizes = new Map<number, RecordedSize>();
   let overTime: WindowOverTime | undefined;
   let shared: PolicyBudget | undefined;
@@ -150,7 +149,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     const known = sizes.get(upTo);
     if (known !== undefined) return known;
     const source = transcriptUpTo(upTo);
-    const size = measure(source);
+    const size = measureWindow(source);
     const counted = size.source === "usage" ? source.findLast(reportsContextUsage) : undefined;
     // Edits that are newer than the count are not in it.
     const counting = (batches ?? []).filter(

@@ -49,18 +49,6 @@ const left = (batchId: string, messageId: string): OmittedItem => ({
   handle: messageId,
 });
 
-const batch = (batchId: string, ids: readonly string[], sessionId = "root"): LiveEntry => ({
-  type: "batch",
-  atMs: 1,
-  sessionId,
-  batchId,
-  step: "prune",
-  reason: "worth it",
-  tokensBefore: 1_000,
-  tokensAfter: 800,
-  left: ids.map((id) => left(batchId, id)),
-});
-
 const heard = (...entries: readonly LiveEntry[]): LiveState =>
   applyLiveEvent(liveStateOf(session), { type: "journal", entries });
 
@@ -105,27 +93,21 @@ describe("applyLiveEvent", () => {
   });
 
   it("knows what left and lets it back in when a batch is undone", () => {
-    const gone = (batchId: string): LiveEntry => ({
-      type: "batch-gone",
-      atMs: 2,
-      sessionId: "root",
-      batchId,
-      why: "undo",
-    });
-    const two = heard(batch("1", ["a", "b"]), batch("2", ["c"]), batch("3", ["x"], "child"));
-    expect(two.left.map(({ messageId }) => messageId)).toEqual(["c", "b", "a"]);
-    const one = applyLiveEvent(two, { type: "journal", entries: [gone("1")] });
-    expect(one.left.map(({ messageId }) => messageId)).toEqual(["c"]);
+    const edited = (state: LiveState, ...items: readonly OmittedItem[]): LiveState =>
+      applyLiveEvent(state, { type: "batches", batches: [], left: items });
+    const two = edited(liveStateOf(session), left("2", "c"), left("1", "a"));
+    const heardAgain = applyLiveEvent(two, { type: "journal", entries: [], start: true });
+    expect(heardAgain.left.map(({ messageId }) => messageId)).toEqual(["c", "a"]);
+    expect(edited(two, left("2", "c")).left.map(({ messageId }) => messageId)).toEqual(["c"]);
   });
 
   it("begins again when it is told everything from the start", () => {
-    const again = applyLiveEvent(heard(request("root"), batch("1", ["a"])), {
+    const again = applyLiveEvent(heard(request("root")), {
       type: "journal",
       entries: [request("child")],
       start: true,
     });
     expect(again.own.requests).toBe(0);
-    expect(again.left).toEqual([]);
     expect(again.entries).toHaveLength(1);
   });
 

@@ -9,7 +9,7 @@ export function applyLiveEvent(state: LiveState, event: LiveEvent): LiveState {
     case "messages":
       return { ...state, session: { ...state.session, transcript: changedTranscript(state, event) } };
     case "batches":
-      return { ...state, session: { ...state.session, batches: event.batches } };
+      return { ...state, session: { ...state.session, batches: event.batches }, left: event.left };
     case "journal":
       return withEntries(event.start ? { ...state, ...NOTHING_HAPPENED } : state, event.entries);
     case "session": {
@@ -24,13 +24,15 @@ export function applyLiveEvent(state: LiveState, event: LiveEvent): LiveState {
 
 /** The state before the first event. */
 export function liveStateOf(session: InspectedSession): LiveState {
-  return { session, activity: "quiet", forks: [], ...NOTHING_HAPPENED };
+  return { session, activity: "quiet", left: [], forks: [], ...NOTHING_HAPPENED };
 }
 
 /** What the page knows of a running session. */
 export interface LiveState extends Happenings {
   readonly session: InspectedSession;
   readonly activity: LiveActivity;
+  /** What the edits in force leave out, newest first. */
+  readonly left: readonly OmittedItem[];
   /** Newest first. */
   readonly forks: readonly LiveFork[];
 }
@@ -42,8 +44,6 @@ interface Happenings {
   /** Sums over the session's own requests, and over those of its children. */
   readonly own: LiveTotals;
   readonly children: LiveTotals;
-  /** What the edits in force leave out, newest first. */
-  readonly left: readonly OmittedItem[];
   /** The newest journal entries, oldest first. */
   readonly entries: readonly LiveEntry[];
 }
@@ -125,7 +125,6 @@ export interface LiveBatch {
   readonly reason: string;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  readonly left: readonly OmittedItem[];
 }
 
 /** What the server sends while it follows a session. */
@@ -150,6 +149,8 @@ export interface MessageChange {
 interface BatchesEvent {
   readonly type: "batches";
   readonly batches: readonly EditBatch[];
+  /** What they leave out, the newest first. */
+  readonly left: readonly OmittedItem[];
 }
 
 /** Journal entries, oldest first. */
@@ -189,7 +190,7 @@ const NO_REQUESTS: LiveTotals = {
   costUSD: 0,
 };
 
-const NOTHING_HAPPENED: Happenings = { own: NO_REQUESTS, children: NO_REQUESTS, left: [], entries: [] };
+const NOTHING_HAPPENED: Happenings = { own: NO_REQUESTS, children: NO_REQUESTS, entries: [] };
 
 /** How many entries are kept; sums include all. */
 const MAX_ENTRIES = 200;
@@ -209,18 +210,15 @@ function withHead(session: InspectedSession, head: SessionHead): InspectedSessio
 
 function withEntries(state: LiveState, entries: readonly LiveEntry[]): LiveState {
   if (entries.length === 0) return state;
-  let { own, children, left } = state;
+  let { own, children } = state;
   const { sessionId } = state.session;
   for (const entry of entries) {
     const isOwn = entry.sessionId === sessionId;
     if (entry.type === "request" && isOwn) own = withRequest(own, entry);
     else if (entry.type === "request") children = withRequest(children, entry);
-    else if (entry.type === "batch" && isOwn) left = [...entry.left.toReversed(), ...left];
-    else if (entry.type === "batch-gone" && isOwn)
-      left = left.filter(({ batchId }) => batchId !== entry.batchId);
   }
   const kept = [...state.entries, ...entries].slice(-MAX_ENTRIES);
-  return { ...state, own, children, left, entries: kept };
+  return { ...state, own, children, entries: kept };
 }
 
 function withRequest(totals: LiveTotals, request: RequestEntry): LiveTotals {

@@ -10,7 +10,7 @@ import { safeJson } from "../../text/json.ts";
 import { estimateTokens, type TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import type { Cut } from "../../text/truncate.ts";
 import { formatNumber } from "../../text/truncate.ts";
-import { handleOf, isCleared, outcomeText } from "../../transcript/content.ts";
+import { handleOf, isCleared, isMedia, outcomeText } from "../../transcript/content.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
 import {
   isSummary,
@@ -248,10 +248,8 @@ export function partTexts(message: Message, part: Part, as: TextsAs): readonly P
 export function countMedia(part: Part, as: TextsAs): number {
   const outcome = part.type === "tool" ? (as === "shown" ? shownOutcome(part) : part.outcome) : undefined;
   const files = outcome?.status === "done" ? outcome.attachments : [part];
-  return files.filter((file) => file.type === "file" && !NOT_MEDIA.test(file.mime)).length;
+  return files.filter((file) => file.type === "file" && isMedia(file)).length;
 }
-
-const NOT_MEDIA = /^text\/|x-directory$/;
 
 /** The input of a call as JSON, or as it reads where it was cut. */
 export function inputText({ input, inputCut }: ToolPart, as: TextsAs): string {

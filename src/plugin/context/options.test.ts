@@ -11,16 +11,9 @@ describe("the options of the plugin", () => {
           profile: "default",
           way: "auto",
           maxRunning: 4,
-          maxQueued: 16,
-          maxPerRoot: 40,
           timeoutMin: 20,
-          graceS: 90,
           maxToolCalls: 200,
-          repeatLimit: 5,
           forkUSD: 2,
-          rootUSD: 10,
-          onParentAbort: "keep",
-          onRestart: "report",
           onForkError: "continue",
           askTimeoutS: 300,
           allowCrossProvider: false,
@@ -31,7 +24,6 @@ describe("the options of the plugin", () => {
         pin: [],
         models: {},
         redact: [],
-        recallRedaction: "off",
         log: "info",
       },
     });
@@ -39,13 +31,13 @@ describe("the options of the plugin", () => {
 
   it("report every problem at once, and then none of them counts", () => {
     const { options, problems } = readPluginOptions({
-      fork: { maxRunning: 0, nope: 1, timeoutMin: "x", graceS: 30 },
+      fork: { maxRunning: 0, nope: 1, timeoutMin: "x" },
       prune: "on",
       compaction: "assist",
       bogus: 1,
       pin: ["a", 3],
       toolOutput: { maxLines: -4 },
-      models: { x: {}, "a/b": { pruneAt: "80%", keepRecent: "high" } },
+      models: { x: {}, "a/b": { pruneAt: "80%", keepTokens: "high" } },
     });
     expect(problems.map((problem) => problem.slice(0, problem.indexOf(" ")))).toEqual(
       expect.arrayContaining([
@@ -57,7 +49,7 @@ describe("the options of the plugin", () => {
         "pin.1",
         "toolOutput.maxLines",
         "models.x",
-        "models.a/b.keepRecent",
+        "models.a/b.keepTokens",
       ]),
     );
     expect(problems).toHaveLength(9);
@@ -82,8 +74,20 @@ describe("the options of the plugin", () => {
     { fork: { profile: "documented", way: "graduated" } },
   ])("refuse a way that a documented fork cannot take: %j", (given) => {
     const { options, problems } = readPluginOptions(given);
-    expect(problems).toEqual([expect.stringContaining("forks of the documented profile are texts")]);
+    expect(problems).toEqual([`fork.way is "${given.fork.way}"; give "auto" or "text"`]);
     expect(options.fork.way).toBe("auto");
+  });
+
+  it("refuse what was one once, each with what to do instead, all at once", () => {
+    const forks = { maxQueued: 1, maxPerRoot: 1, graceS: 1, repeatLimit: 9, rootUSD: 1 };
+    const { problems } = readPluginOptions({
+      fork: { ...forks, onParentAbort: "cancel", onRestart: "resume" },
+      toolOutput: { truncateMode: "head", largeOutputThreshold: 5 },
+      models: { "a/b": { keepRecent: 5, inheritAtMost: "10%" } },
+      recallRedaction: "on",
+    });
+    expect(problems).toHaveLength(12);
+    for (const problem of problems) expect(problem).toMatch(/ is not an option; (give|leave it out)/);
   });
 
   it.each([

@@ -5,11 +5,11 @@ import {
   check,
   either,
   flag,
+  gone,
   listOf,
   numberAbove,
   objectOf,
   oneOf,
-  type Problem,
   type Rule,
   recordOf,
   rule,
@@ -18,12 +18,12 @@ import {
   wholeFrom,
 } from "../../text/check.ts";
 import { asObject, omitUndefined } from "../../text/json.ts";
-import { TOOL_OUTPUT_LIMIT_SHAPE, type ToolOutputLimits } from "../../tool-output/limits.ts";
+import { OUTPUT_LIMIT_SHAPE, type ToolOutputLimits } from "../../tool-output/limits.ts";
 import { isDatabase } from "../stores/plugin-stores.ts";
 
 /** The options of the plugin with every default filled in, or everything that is wrong with them; then the defaults. */
 export function readPluginOptions(given: unknown = {}): ReadOptions {
-  const problems = [...check(OPTIONS, given), ...findConflicts(given)];
+  const problems = check(shapeOf(given), given);
   const { fork, ...rest } = problems.length > 0 ? {} : asObject(given);
   const known = { ...DEFAULTS, ...omitUndefined(rest) };
   const options = {
@@ -40,11 +40,11 @@ interface ReadOptions {
 
 /** What a person may change about the plugin. */
 export interface PluginOptions {
-  /** `documented`: forks inherit text cut by fixed limits, and nothing else of the agent is touched. @default default */
+  /** `documented`: forks inherit text cut by fixed limits, and nothing else of the agent is touched but its request for a summary, which gets the rule about secrets. @default default */
   readonly profile: "default" | "documented";
   /** How forks inherit, and what they may use. */
   readonly fork: PluginForkOptions;
-  /** Limits of one tool output over the defaults, or false to leave outputs alone. Up to a third over a limit stays whole; only limits above the defaults show more than the agent does. */
+  /** Limits (`maxLines`, `maxBytes`, `maxChars`) of one tool output over the defaults, or false to leave outputs alone. Up to a third over a limit stays whole; only limits above the defaults show more than the agent does. */
   readonly toolOutput: false | Partial<ToolOutputLimits>;
   /**
    * Old outputs leave the window by line, in batches: when the agent would compact next (`when-full`), or whenever that pays
@@ -65,8 +65,6 @@ export interface PluginOptions {
   readonly store?: string;
   /** Regular expressions of further secrets. @default none */
   readonly redact: readonly string[];
-  /** `on`: secrets are taken out of what the model recalls, though it has seen it before. @default off */
-  readonly recallRedaction: "on" | "off";
   /** The least important level that is logged. @default info */
   readonly log: "debug" | "info" | "warn" | "error" | "off";
 }
@@ -90,9 +88,7 @@ export interface ModelOptions {
   /** How full the window is before anything is pruned. @default when-full: nine tenths of where the agent compacts; auto: by size and prices */
   readonly pruneAt?: number | string;
   /** How much of the newest outputs stays whole. @default the newest 10, however long */
-  readonly keepRecent?: number | string;
-  /** What a child may inherit unchanged; a larger view goes through the pipeline. @default half of the child's window */
-  readonly inheritAtMost?: number | string;
+  readonly keepTokens?: number | string;
   /** Its window, prices and cache, before what the agent and the built-in table say. @default what the agent says, else what is built in */
   readonly facts?: ModelCells;
 }
@@ -112,7 +108,6 @@ const DEFAULTS: PluginOptions = {
   pin: [],
   models: {},
   redact: [],
-  recallRedaction: "off",
   log: "info",
 };
 
@@ -125,15 +120,21 @@ const FORK: Shape<PluginForkOptions> = {
   allowCrossProvider: flag,
 };
 
+/** The documented fork is a text. */
+const DOCUMENTED_FORK: Shape<PluginForkOptions> = { ...FORK, way: oneOf("auto", "text") };
+
 const THRESHOLD: Rule = either(
   numberAbove(0),
   rule('a share of the window such as "80%"', (value) => /^\d{1,2}(\.\d+)?%$|^100%$/.test(String(value))),
 );
 
 const MODEL: Shape<ModelOptions> = {
+  ...gone({
+    keepRecent: "give keepTokens",
+    inheritAtMost: "leave it out: a child inherits at most half of its window unchanged",
+  }),
   pruneAt: THRESHOLD,
-  keepRecent: THRESHOLD,
-  inheritAtMost: THRESHOLD,
+  keepTokens: THRESHOLD,
   facts: MODEL_CELLS_RULE,
 };
 
@@ -150,11 +151,12 @@ const STORE: Rule = {
 const URL_START = /^[\w+.-]+:\/\//;
 
 const OPTIONS: Shape<PluginOptions> = {
+  ...gone({ recallRedaction: "leave it out: a recall gives back what the model has seen" }),
   profile: oneOf("default", "documented"),
   fork: objectOf(FORK),
   toolOutput: either(
     rule("false", (value) => value === false),
-    objectOf(TOOL_OUTPUT_LIMIT_SHAPE),
+    objectOf(OUTPUT_LIMIT_SHAPE),
   ),
   prune: oneOf("off", "when-full", "auto"),
   compaction: oneOf("roster", "assist", "off", "own", "own-model"),
@@ -162,18 +164,14 @@ const OPTIONS: Shape<PluginOptions> = {
   models: recordOf({ expects: '"provider/model"', pattern: /^[^/]+\/.+$/ }, objectOf(MODEL)),
   store: STORE,
   redact: listOf(rule("a regular expression", isPattern)),
-  recallRedaction: oneOf("on", "off"),
   log: oneOf("debug", "info", "warn", "error", "off"),
 };
 
-/** The documented fork is a text: another way would have no effect. */
-function findConflicts(given: unknown): readonly Problem[] {
+/** What the options may be where forks have the profile that they name. */
+function shapeOf(given: unknown): Shape<PluginOptions> {
   const { profile, fork } = asObject(given);
-  const { way, ...rest } = asObject(fork);
-  const isDocumented = (rest.profile ?? profile) === "documented";
-  if (!isDocumented || (way !== "exact" && way !== "graduated")) return [];
-  const text = `fork.way is "${way}", but forks of the documented profile are texts; give "text" or another fork.profile`;
-  return [{ path: ["fork", "way"], text }];
+  const isDocumented = (asObject(fork).profile ?? profile) === "documented";
+  return isDocumented ? { ...OPTIONS, fork: objectOf(DOCUMENTED_FORK) } : OPTIONS;
 }
 
 function isPattern(source: unknown): boolean {

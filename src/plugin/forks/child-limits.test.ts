@@ -79,10 +79,10 @@ describe("the limits of a child", () => {
   });
 
   it("count what all forks of the root have cost", async () => {
-    const { request, forks } = await createChild({ rootUSD: 3, forkUSD: 9 }, { cost: 2 });
+    const { request, forks } = await createChild({ forkUSD: 0.7 }, { cost: 0.6 });
     const sibling = runningFork({ id: "f2", owner: forks.owner() });
     await forks.keeper.add({ record: { ...sibling, childSessionId: "other" } });
-    await forks.keeper.dispatch("f2", { type: "spent", costUSD: 1.5, tokens: 1, steps: 1 });
+    await forks.keeper.dispatch("f2", { type: "spent", costUSD: 2.9, tokens: 1, steps: 1 });
     expect(await request("a1")).toContain("The budget for all forks of this session is spent.");
   });
 

@@ -132,8 +132,7 @@ export function createForks(context: PluginContext): Forks {
 }
 
 function limitsOf({ options, host }: PluginContext): ForkLimits {
-  const { way: _, budgetChars: __, onForkError: ___, allowCrossProvider: ____, ...limits } = options.fork;
-  return forkLimits(host.attendance === "headless" ? { ...limits, askTimeoutS: 0 } : limits);
+  return forkLimits({ ...options.fork, ...(host.attendance === "headless" && { askTimeoutS: 0 }) });
 }
 
 function endOf(record: ForkRecord | undefined): EndedRun | undefined {

@@ -77,12 +77,7 @@ export interface InheritInput {
   readonly redaction: RedactOptions;
   readonly facts: Pick<
     ForkWayFacts,
-    | "receiver"
-    | "windowTokens"
-    | "inheritAtMostTokens"
-    | "cacheReadPrice"
-    | "cacheWritePrice"
-    | "finishedSteps"
+    "receiver" | "windowTokens" | "cacheReadPrice" | "cacheWritePrice" | "finishedSteps"
   >;
 }
 

@@ -63,7 +63,6 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       receiver: prefixOf(receiver.differs, context.host.can),
       ...cachePrices(forks.windows, request.model),
       ...windowOf(forks.windows, request.model),
-      ...inheritAtMost(forks.windows, request.model),
       finishedSteps: finishedSteps(forks.keeper.all()),
     },
   });
@@ -269,14 +268,6 @@ function windowOf(windows: ModelWindows, model: ModelFacts | undefined): { windo
   const known = windows.windowOf(`${model?.provider}/${model?.id}`)?.limits;
   const tokens = model?.inputTokens || model?.contextTokens || known?.inputTokens || known?.contextTokens;
   return tokens === undefined || tokens <= 0 ? {} : { windowTokens: tokens };
-}
-
-function inheritAtMost(
-  windows: ModelWindows,
-  model: ModelFacts | undefined,
-): { inheritAtMostTokens?: number } {
-  const { inheritAtMostTokens } = windows.thresholds(`${model?.provider}/${model?.id}`);
-  return inheritAtMostTokens === undefined ? {} : { inheritAtMostTokens };
 }
 
 function finishedSteps(records: readonly ForkRecord[]): readonly number[] {

@@ -1,7 +1,9 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { isFolded } from "../../session/fold.ts";
 import type { Journal, JournalContent, JournalEntry, JournalProblem } from "../../session/journal.ts";
-import { type BatchRecord, readRecord, type SessionRecord } from "../../session/record.ts";
+import { type BatchFigures, readRecord, type SessionRecord, storedBatchOf } from "../../session/record.ts";
+import { editCount, type StoredBatch } from "../../session/stored-state.ts";
 import type { StoredBindings } from "../../session/thoughts.ts";
 import { idOfPathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
@@ -200,9 +202,9 @@ const text = (value: unknown): string => asString(value) ?? "";
 const figure = (value: unknown): number => asNumber(value) ?? 0;
 
 /** A batch of edits that is made in every request of a session. */
-interface BatchInForce {
+export interface BatchInForce {
   readonly sessionId: string;
-  readonly batch: BatchRecord;
+  readonly batch: StoredBatch & Pick<BatchFigures, "tokensBefore" | "tokensAfter">;
 }
 
 /** The batches that were neither taken back nor dropped, oldest first. */
@@ -211,14 +213,37 @@ export function batchesInForce(entries: readonly PluginEntry[]): readonly BatchI
   for (const entry of entries) {
     if (entry.type !== "engine") continue;
     const { record, sessionId } = entry;
-    if (record.type === "batch") batches.set(`${sessionId}/${record.id}`, { sessionId, batch: record });
-    else if (record.type === "undo" || record.type === "drop")
+    if (record.type === "delta") {
+      const { tokensBefore, tokensAfter } = record;
+      const batch = { ...storedBatchOf(record), tokensBefore, tokensAfter };
+      batches.set(`${sessionId}/${record.id}`, { sessionId, batch });
+    } else if (record.type === "snapshot") {
+      const before = [...batches].filter(([, known]) => known.sessionId === sessionId);
+      for (const [key] of before) batches.delete(key);
+      const known = before.map(([, { batch }]) => batch);
+      for (const batch of withFigures(record.state.batches, known))
+        batches.set(`${sessionId}/${batch.id}`, { sessionId, batch });
+    } else if (record.type === "undo" || record.type === "drop")
       batches.delete(`${sessionId}/${record.batchId}`);
   }
   return [...batches.values()];
 }
 
-/** Something of ours that can be taken back: a batch of edits, or a compaction. */
+/** The batches of a snapshot, with what they saved: one that others were folded into has what those have saved. */
+function withFigures(
+  batches: readonly StoredBatch[],
+  known: readonly BatchInForce["batch"][],
+): readonly BatchInForce["batch"][] {
+  const ids = new Set(batches.map(({ id }) => id));
+  return batches.map((batch) => {
+    const stoodFor = known.filter(({ id }) => id === batch.id || (isFolded(batch) && !ids.has(id)));
+    const savedTokens = stoodFor.reduce((sum, each) => sum + each.tokensBefore - each.tokensAfter, 0);
+    const { tokensBefore = savedTokens } = stoodFor.at(-1) ?? {};
+    return { ...batch, tokensBefore, tokensAfter: tokensBefore - savedTokens };
+  });
+}
+
+/** Something of ours that is in force: a batch of edits, or a compaction. */
 export interface EditInForce {
   readonly sessionId: string;
   readonly id: string;
@@ -228,6 +253,8 @@ export interface EditInForce {
   readonly edits: number;
   readonly savedTokens: number;
   readonly type: "batch" | "compaction";
+  /** False for the edits that have become one. */
+  readonly canBeTakenBack: boolean;
 }
 
 /** Everything that was neither taken back nor dropped. */
@@ -239,12 +266,14 @@ export function editsInForce(entries: readonly PluginEntry[]): readonly EditInFo
     if (entry.type !== "compaction") continue;
     const { type, handle: id, messages: edits, tokensBefore, tokensAfter } = entry;
     const savedTokens = tokensBefore - tokensAfter;
-    compactions.set(`${sessionId}/${id}`, { sessionId, id, step: type, atMs, edits, savedTokens, type });
+    const compaction = { sessionId, id, step: type, atMs, edits, savedTokens, type, canBeTakenBack: true };
+    compactions.set(`${sessionId}/${id}`, compaction);
   }
   const batches = batchesInForce(entries).map(({ sessionId, batch }): EditInForce => {
-    const { id, step, at: atMs, edits, tokensBefore, tokensAfter } = batch;
+    const { id, step, at: atMs, tokensBefore, tokensAfter } = batch;
+    const edits = editCount(batch);
     const savedTokens = tokensBefore - tokensAfter;
-    return { sessionId, id, step, atMs, edits: edits.length, savedTokens, type: "batch" };
+    return { sessionId, id, step, atMs, edits, savedTokens, type: "batch", canBeTakenBack: !isFolded(batch) };
   });
   return [...batches, ...compactions.values()];
 }

@@ -4,9 +4,9 @@ import type { Journal } from "../../session/journal.ts";
 import { pathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
-import { createFileSpillStore, type FileSpillStoreOptions } from "../../stores/files/spill-store.ts";
+import { createFileSpillStore, type FileSpillStoreSettings } from "../../stores/files/spill-store.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
-import { createPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
+import { openPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
 import { createLruMap } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { databaseControlStore, fileControlStore, PLUGIN_SCOPE } from "./control-store.ts";
@@ -71,7 +71,7 @@ function filePluginStores({ folders, now, usedBy = "plugin" }: PluginStoresSetup
 /** The outputs that are kept whole in a home. */
 export function openSpills(
   { spill }: PluginFolders,
-  options: Pick<FileSpillStoreOptions, "durable" | "cleaning"> = {},
+  options: Pick<FileSpillStoreSettings, "durable" | "cleaning"> = {},
 ): SpillStore {
   return createFileSpillStore({ root: spill, ...options });
 }
@@ -145,7 +145,7 @@ export async function fingerprintOfFiles(paths: readonly string[]): Promise<stri
  * machine that took over a fork of another home would find neither its parent nor its child.
  */
 function databasePluginStores(connectionString: string, setup: PluginStoresSetup): PluginStores {
-  const stores = createPostgresStores({
+  const stores = openPostgresStores({
     connectionString,
     load: createLoadPg(setup.packageFolders ?? []),
   });

@@ -139,10 +139,9 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
   const { context, forks } = setup;
   const { sessions, format } = context.host;
   const folds = createFolds({ views: forks.views, format });
-  const redact = context.options.recallRedaction === "on" ? context.redaction : undefined;
   const searches = createLruMap<string, SearchRecall>(MAX_SEARCHES);
   const searchOf = (sessionId: string): SearchRecall => {
-    const search = searches.get(sessionId) ?? createRecallSearch(redact);
+    const search = searches.get(sessionId) ?? createRecallSearch(undefined);
     searches.set(sessionId, search);
     return search;
   };
@@ -181,7 +180,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
         {
           maxChars: RECALL_MAX_CHARS,
           range: range === undefined ? undefined : parseRange(range),
-          redact,
+          redact: undefined,
           searchHidden: (texts, request) => searchOf(sessionId)(texts, request),
         },
       );

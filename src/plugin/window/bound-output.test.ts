@@ -68,7 +68,7 @@ describe("a tool output", () => {
     const bounded = await finish(context, { title: "t", output, metadata });
     expect(bounded.output).toMatch(/^0 a line\n[\s\S]*5999 a line/);
     expect(bounded.output.length).toBeLessThanOrEqual(output.length + NOTICE_CHARS);
-    expect(bounded.output).toContain(`path ${metadata.outputPath}. `);
+    expect(bounded.output).toContain(`path ${metadata.outputPath} (`);
     expect(bounded.output).not.toContain(context.folders.spill);
   });
 
@@ -120,7 +120,7 @@ describe("a tool output", () => {
     const output = `...output truncated...\n\nFull output saved to: ${outputPath}\n\n(no output)`;
     const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
     expect(bounded.output).toMatch(/^begin x+…\n\[\.\.\. \d+ chars omitted \.\.\.\]\n…x+ end\n/);
-    expect(bounded.output).toContain(`path ${outputPath}. `);
+    expect(bounded.output).toContain(`path ${outputPath} (`);
     expect(bounded.output.length).toBeLessThanOrEqual(output.length + NOTICE_CHARS);
   });
 

@@ -92,10 +92,18 @@ it("adds the facts with assist, and nothing that a tool printed", async () => {
   expect(output).not.toHaveProperty("prompt");
 });
 
-it.each([{ compaction: "off" }, { profile: "documented", compaction: "assist" }])(
+it.each([{ compaction: "off" }, { profile: "documented", compaction: "off" }])(
   "adds nothing with %j",
   async (options) => {
     expect((await ask({ ...options, pin: ["a text"] })).output.context).toEqual(["the host's own"]);
+  },
+);
+
+it.each([{}, { compaction: "assist" }, { compaction: "own" }])(
+  "adds the rule about secrets and nothing else in the documented profile, with %j (003)",
+  async (options) => {
+    const { output } = await ask({ ...options, profile: "documented", pin: ["a text"] });
+    expect(output).toEqual({ context: ["the host's own", SECRETS_RULE] });
   },
 );
 

@@ -26,7 +26,9 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
   const name = "compaction";
   const putBack = createLruMap<string, MissingPins>(MAX_OPEN);
   const remembered = createLruMap<string, readonly CarriedPin[]>(MAX_OPEN);
-  if (options.compaction === "off" || options.profile === "documented") return { name };
+  if (options.compaction === "off") return { name };
+  // Document 003 asks for this rule and for nothing else.
+  if (options.profile === "documented") return { name, beforeCompaction: async () => SECRETS_RULE };
 
   /** What is pinned, and the messages to read it from: those that the agent no longer sends are read from its store. */
   async function everythingPinned(sessionId: string, shown: Transcript): Promise<PinnedIn> {

@@ -14,23 +14,20 @@ async function ask(windows: ModelWindows, model: Partial<HostModel>): Promise<vo
 it("reads thresholds in tokens, and as a share of the window once it is known", async () => {
   const windows = createModelWindows({
     prune: "auto",
-    models: { [MODEL]: { pruneAt: "80%", keepRecent: 5_000, inheritAtMost: "12.5%" } },
+    models: { [MODEL]: { pruneAt: "80%", keepTokens: 5_000 } },
   });
   expect(windows.thresholds(MODEL)).toEqual({
     pruneAtTokens: Number.POSITIVE_INFINITY,
-    keepRecentTokens: 5_000,
-    inheritAtMostTokens: undefined,
+    keepTokens: 5_000,
   });
   await ask(windows, { limit: { context: 200_000, output: 32_000 } });
   expect(windows.thresholds(MODEL)).toEqual({
     pruneAtTokens: 160_000,
-    keepRecentTokens: 5_000,
-    inheritAtMostTokens: 25_000,
+    keepTokens: 5_000,
   });
   expect(windows.thresholds("provider/other")).toEqual({
     pruneAtTokens: 0,
-    keepRecentTokens: undefined,
-    inheritAtMostTokens: undefined,
+    keepTokens: undefined,
   });
 });
 

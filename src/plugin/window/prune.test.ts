@@ -9,7 +9,7 @@ import { batchesInForce } from "../stores/journal.ts";
 import { createPinnedTexts } from "./pins.ts";
 import { createModelWindows, createPruneWindow, type PruneWindow } from "./prune.ts";
 
-const PRUNING = { prune: "auto", models: { "p/m": { keepRecent: 1_000 } } };
+const PRUNING = { prune: "auto", models: { "p/m": { keepTokens: 1_000 } } };
 const SESSION = "ses_1";
 
 function load({ context }: TestContext, children: readonly string[] = []) {
@@ -121,12 +121,12 @@ describe("pruning", () => {
     expect(again.failures).toEqual([]);
   });
 
-  it("writes down what a batch saves and what it costs", async () => {
+  it("writes down what a batch saves", async () => {
     const test = createTestContext({ options: PRUNING });
     await load(test).send(CONVERSATION);
     const [batch] = batchesInForce(await test.entries(SESSION));
-    expect(batch?.batch.arithmetic).toMatchObject({ cache: "cold", rewrittenTokens: 0 });
-    expect(batch?.batch.arithmetic?.savedTokensPerTurn).toBeGreaterThan(10_000);
+    const { tokensBefore = 0, tokensAfter = 0 } = batch?.batch ?? {};
+    expect(tokensBefore - tokensAfter).toBeGreaterThan(10_000);
   });
 
   it.each([
@@ -264,7 +264,7 @@ describe("pruning of what OpenCode really sends", () => {
     const batches = batchesInForce(await test.entries(sessionId));
     expect(batches.length).toBeGreaterThan(1);
     expect(batches.length).toBeLessThan(10);
-    for (const { batch } of batches) expect(batch.arithmetic?.netBaseTokens).toBeGreaterThan(0);
+    for (const { batch } of batches) expect(batch.tokensAfter).toBeLessThan(batch.tokensBefore);
     const text = JSON.stringify(sent);
     expect(JSON.stringify(whole).length / 3).toBeGreaterThan(100_000);
     expect(text.length).toBeLessThan(JSON.stringify(whole).length / 2);

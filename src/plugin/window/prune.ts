@@ -8,9 +8,10 @@ import {
 import { type CacheProfile, cacheProfileOf } from "../../models/cache-profile.ts";
 import { modelFacts } from "../../models/model-facts.ts";
 import type { ModelCells } from "../../models/model-row.ts";
+import { ABOUT_TO_SHARE } from "../../session/decide.ts";
 import { isFolded } from "../../session/fold.ts";
 import type { EditBatch } from "../../session/history.ts";
-import { ABOUT_TO_SHARE } from "../../session/next-action.ts";
+import { withEngineSettings } from "../../session/options.ts";
 import { createSession, type Session, type UndoResult } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { createLruMap, deepEqual, omitUndefined } from "../../text/json.ts";
@@ -231,7 +232,7 @@ function createEngine(
   { context, windows, sessionId, model }: PrunedSessionSetup,
   pins: readonly Pin[],
 ): Session {
-  const { keepRecentTokens } = windows.thresholds(nameOf(model));
+  const { keepTokens } = windows.thresholds(nameOf(model));
   const window = windows.windowOf(nameOf(model));
   return createSession(
     {
@@ -242,19 +243,22 @@ function createEngine(
         now: context.now,
       }),
     },
-    {
-      sessionId,
-      // The host says more about a model than a session takes.
-      model: { provider: model.provider, id: model.id },
-      pins,
-      toolOutput: "off",
-      prune: { how: "lines", ...(keepRecentTokens !== undefined && { protectTokens: keepRecentTokens }) },
-      compaction: { autoCompact: false },
-      overflow: overflowOfEnvironment(context.env),
-      // What nobody named the session knows itself, and learns.
-      ...(window?.isNamed && { limits: window.limits }),
-      ...(window && { cache: window.cache }),
-    },
+    withEngineSettings(
+      {
+        // The host says more about a model than a session takes.
+        model: { provider: model.provider, id: model.id },
+        pins,
+        toolOutput: "off",
+        compactAt: "never",
+        // What nobody named the session knows itself, and learns.
+        ...(window?.isNamed && { limits: window.limits }),
+      },
+      {
+        prune: { how: "lines", ...(keepTokens !== undefined && { protectTokens: keepTokens }) },
+        overflow: overflowOfEnvironment(context.env),
+        ...(window && { cache: window.cache }),
+      },
+    ),
   );
 }
 
@@ -282,9 +286,7 @@ interface WindowThresholds {
   /** Below it nothing is pruned. */
   readonly pruneAtTokens: number;
   /** Newest tool output that pruning leaves alone; unset means the default. */
-  readonly keepRecentTokens: number | undefined;
-  /** How much a child may inherit unchanged; unset means half of its window. */
-  readonly inheritAtMostTokens: number | undefined;
+  readonly keepTokens: number | undefined;
 }
 
 /** Learns the windows of the models that are used. */
@@ -304,7 +306,7 @@ export function createModelWindows(
       known.set(model, { ...window, limits: { contextTokens, outputTokens } });
     },
     thresholds(model) {
-      const { pruneAt, keepRecent, inheritAtMost }: ModelOptions = models[model] ?? {};
+      const { pruneAt, keepTokens }: ModelOptions = models[model] ?? {};
       const limits = known.get(model)?.limits;
       const windowTokens = limits?.contextTokens;
       const fullTokens = limits === undefined ? 0 : usableTokens(limits, overflow) * ABOUT_TO_SHARE;
@@ -312,8 +314,7 @@ export function createModelWindows(
       const defaultTokens = prune === "auto" ? 0 : fullTokens > 0 ? fullTokens : Infinity;
       return {
         pruneAtTokens: toTokens(pruneAt, windowTokens) ?? (pruneAt === undefined ? defaultTokens : Infinity),
-        keepRecentTokens: toTokens(keepRecent, windowTokens),
-        inheritAtMostTokens: toTokens(inheritAtMost, windowTokens),
+        keepTokens: toTokens(keepTokens, windowTokens),
       };
     },
     feature: {

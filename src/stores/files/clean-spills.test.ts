@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import { type CleanSpillsOptions, cleanSpills } from "./clean-spills.ts";
+import { type CleanSpillsSettings, cleanSpills } from "./clean-spills.ts";
 import { currentProcess } from "./exclusive-access.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
 import { createFileSpillStore } from "./spill-store.ts";
@@ -34,7 +34,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const clean = (options: Partial<CleanSpillsOptions> = {}) => cleanSpills({ root, ...options });
+const clean = (options: Partial<CleanSpillsSettings> = {}) => cleanSpills({ root, ...options });
 
 /** Puts a text that was last used so long ago. */
 async function putAged(

@@ -1,12 +1,10 @@
 import { dirname, join, resolve } from "node:path";
-import { callback, check, limitFrom, type Shape, throwProblems } from "../../text/check.ts";
 import { codeOf, failureOf, type StoreFailure } from "../../text/json.ts";
 import { openPrivateFolder, withFileLock } from "./exclusive-access.ts";
 import {
   createPause,
-  FILE_STORE_SHAPE,
   type FileStat,
-  type FileStoreOptions,
+  type FileStoreSettings,
   type FileSystem,
   linkIfFree,
   nodeFileSystem,
@@ -15,13 +13,7 @@ import {
 } from "./file-system.ts";
 
 /** Removes spilled files that are too old or too many, least recently used first, but never a live or a recent one. */
-export async function cleanSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {
-  throwProblems(check(CLEAN_SHAPE, options ?? {}));
-  return removeOldSpills(options);
-}
-
-/** `cleanSpills` for options that were checked. */
-export async function removeOldSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {
+export async function cleanSpills(options: CleanSpillsSettings): Promise<CleanReport | StoreFailure> {
   const { fs = nodeFileSystem, now = Date.now } = options;
   const folder = await openPrivateFolder({ fs, path: resolve(options.root), durable: false });
   if (folder.status === "failed") return folder;
@@ -45,34 +37,23 @@ export async function removeOldSpills(options: CleanSpillsOptions): Promise<Clea
 
 /** How much is kept. */
 export interface SpillLimits {
-  /** How long an output is kept after its last use. @default 7 days */
+  /** How long an output is kept after its last use: 7 days when unset. */
   readonly maxAgeMs?: number;
-  /** How much is kept in all. @default 1 GiB */
+  /** How much is kept in all: 1 GiB when unset. */
   readonly maxBytes?: number;
-  /** How many files are kept. @default 10,000 */
+  /** How many files are kept: 10,000 when unset. */
   readonly maxFiles?: number;
-  /** Files used more recently are always kept, since their reference may not be stored yet. @default 1 minute */
+  /** Files used more recently are always kept, since their reference may not be stored yet: 1 minute when unset. */
   readonly minAgeMs?: number;
-  /** The handles that sessions still refer to, which are always kept. @default none */
+  /** The handles that sessions still refer to, which are always kept. */
   readonly live?: () => ReadonlySet<string> | Promise<ReadonlySet<string>>;
 }
 
 /** Which spills are removed. */
-export interface CleanSpillsOptions extends SpillLimits, Omit<FileStoreOptions, "durable"> {
+export interface CleanSpillsSettings extends SpillLimits, Omit<FileStoreSettings, "durable"> {
   /** The folder of the spill store. */
   readonly root: string;
 }
-
-/** What the limits of a store of outputs may be. */
-export const SPILL_LIMITS_SHAPE: Shape<SpillLimits> = {
-  maxAgeMs: limitFrom(0),
-  maxBytes: limitFrom(0),
-  maxFiles: limitFrom(0),
-  minAgeMs: limitFrom(0),
-  live: callback,
-};
-
-const { durable: _, ...CLEAN_SHAPE } = { ...SPILL_LIMITS_SHAPE, ...FILE_STORE_SHAPE };
 
 /** The outcome of a cleaning; a problem with one file does not stop it. */
 export interface CleanReport {

@@ -23,8 +23,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { callback, flag, required, rule, type Shape, text } from "../../text/check.ts";
-import { codeOf, errorWithCode, isObject } from "../../text/json.ts";
+import { codeOf, errorWithCode } from "../../text/json.ts";
 
 /** The system calls of the file stores, as a port, so that a test can make any of them fail. All may throw an error with a `code`. */
 export interface FileSystem {
@@ -103,20 +102,13 @@ function toFileStat(stats: Stats): FileStat {
   };
 }
 
-/** What every store of files takes. */
-export const FILE_STORE_SHAPE: Shape<FileStoreOptions & { readonly root?: string }> = {
-  root: required(text),
-  durable: flag,
-  fs: rule("a file system like node's", isObject),
-  now: callback,
-};
-
-export interface FileStoreOptions {
-  /** Flush what is written to disk, so that it survives a power cut. @default true */
+/** What programs of ours and tests set of every store of files. */
+export interface FileStoreSettings {
+  /** Whether what is written is flushed to disk, so that it survives a power cut; it is when unset. */
   readonly durable?: boolean;
-  /** Replaces the file system, for tests. @default node's */
+  /** Replaces the file system, for tests. */
   readonly fs?: FileSystem;
-  /** Replaces `Date.now`, for tests. @default Date.now */
+  /** Replaces `Date.now`, for tests. */
   readonly now?: () => number;
 }
 

@@ -7,13 +7,11 @@ import type {
   JournalFailure,
   JournalProblem,
 } from "../../session/journal.ts";
-import { anyText, check, oneOf, required, type Shape, throwProblems } from "../../text/check.ts";
 import { codeOf, failureOf, toJson } from "../../text/json.ts";
 import { openPrivateFolder } from "./exclusive-access.ts";
 import {
   createPause,
-  FILE_STORE_SHAPE,
-  type FileStoreOptions,
+  type FileStoreSettings,
   type FileSystem,
   ifAny,
   type LineDamage,
@@ -34,8 +32,7 @@ import { createFileSpillStore, DAMAGED } from "./spill-store.ts";
  * A journal of lines with checksums. Each writer has files of its own, so that neither a crash nor another process can damage
  * what was written, and begins another one before a file gets too long. To go on, only the ends of the files are read.
  */
-export function createFileJournal(options: FileJournalOptions): Journal {
-  throwProblems(check(SHAPE, options ?? {}));
+export function createFileJournal(options: FileJournalSettings): Journal {
   const { fs = nodeFileSystem, durable = true, now = Date.now, numbering = "read" } = options;
   const root = resolve(options.root);
   const name = pathName(options.session);
@@ -204,24 +201,19 @@ export function createFileJournal(options: FileJournalOptions): Journal {
   };
 }
 
-/** Where and how a journal is stored. */
-export interface FileJournalOptions extends FileStoreOptions {
+/** Where a journal is stored. */
+export interface FileJournalOptions {
   /** The folder with the logs of all sessions. */
   readonly root: string;
   /** The id of the session. */
   readonly session: string;
-  /**
-   * Where numbers begin: behind what is read of the log, or at the time, for a process that writes one entry and ends.
-   * @default read
-   */
-  readonly numbering?: "read" | "clock";
 }
 
-const SHAPE: Shape<FileJournalOptions> = {
-  ...FILE_STORE_SHAPE,
-  session: required(anyText),
-  numbering: oneOf("read", "clock"),
-};
+/** The same with what only programs of ours and tests set. */
+export interface FileJournalSettings extends FileJournalOptions, FileStoreSettings {
+  /** Where numbers begin: behind what is read of the log, or at the time, for a process that writes one entry and ends. */
+  readonly numbering?: "read" | "clock";
+}
 
 /** A longer value is stored as a spill beside the log, and its line has only the handle. */
 export const LINE_MAX_BYTES: number = 1_048_576;

@@ -10,13 +10,11 @@ import type {
   RecordStore,
   RecordWrite,
 } from "../../fork/life/record-store.ts";
-import { check, throwProblems } from "../../text/check.ts";
 import { errorWithCode, failureOf, toJson } from "../../text/json.ts";
 import { type LockHold, openPrivateFolder, withFileLock } from "./exclusive-access.ts";
 import {
   createPause,
-  FILE_STORE_SHAPE,
-  type FileStoreOptions,
+  type FileStoreSettings,
   type FileSystem,
   idOfPathName,
   ifAny,
@@ -35,8 +33,7 @@ import {
 } from "./file-system.ts";
 
 /** A record store with a file for each record, replaced atomically under a lock; the previous copy is kept as a backup. */
-export function createFileRecordStore(options: FileRecordStoreOptions): RecordStore {
-  throwProblems(check(FILE_STORE_SHAPE, options ?? {}));
+export function createFileRecordStore(options: FileRecordStoreSettings): RecordStore {
   const { fs = nodeFileSystem, durable = true, now = Date.now } = options;
   const root = resolve(options.root);
 
@@ -137,10 +134,13 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
 let newestVersion = 0;
 
 /** Where and how records are stored. */
-export interface FileRecordStoreOptions extends FileStoreOptions {
+export interface FileRecordStoreOptions {
   /** The folder of the records, for this store only. */
   readonly root: string;
 }
+
+/** The same with what only programs of ours and tests set. */
+export interface FileRecordStoreSettings extends FileRecordStoreOptions, FileStoreSettings {}
 
 const LOCK_WAIT_MS = 5_000;
 

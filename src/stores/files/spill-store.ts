@@ -1,22 +1,19 @@
 import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
-import { callback, check, oneOf, type Shape, text, throwProblems } from "../../text/check.ts";
 import { codeOf, failureOf, type StoreFailure } from "../../text/json.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import {
   type CleanReport,
+  cleanSpills,
   isSha256,
   pendingDeletePath,
-  removeOldSpills,
-  SPILL_LIMITS_SHAPE,
   type SpillLimits,
 } from "./clean-spills.ts";
 import { openPrivateFolder } from "./exclusive-access.ts";
 import {
   createPause,
   defaultStateFolder,
-  FILE_STORE_SHAPE,
-  type FileStoreOptions,
+  type FileStoreSettings,
   type FileSystem,
   nodeFileSystem,
   openRegularFile,
@@ -28,8 +25,7 @@ import {
 } from "./file-system.ts";
 
 /** A spill store of files that are named by the hash of their content and readable by their owner only. Removes old files by itself. */
-export function createFileSpillStore(options: FileSpillStoreOptions = {}): SpillStore {
-  throwProblems(check(SPILL_STORE_SHAPE, options));
+export function createFileSpillStore(options: FileSpillStoreSettings = {}): SpillStore {
   const { fs = nodeFileSystem, durable = true, now = Date.now, cleaning = "hourly" } = options;
   const root = resolve(options.root ?? join(defaultStateFolder(), "spill"));
   let hasStarted = false;
@@ -94,7 +90,7 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
     // A clock that was set back must not put the next cleaning off.
     if (cleaning === "never" || Math.abs(now() - cleanedMs) < CLEANING_INTERVAL_MS) return;
     cleanedMs = now();
-    void removeOldSpills({ ...options, root, fs, now })
+    void cleanSpills({ ...options, root, fs, now })
       .then(options.onCleaned)
       .catch(() => {});
   }
@@ -123,23 +119,23 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
   };
 }
 
-/** Where and how spills are stored, and when old ones are removed. */
-export interface FileSpillStoreOptions extends SpillLimits, FileStoreOptions {
+/** Where spills are stored, and how long. */
+export interface FileSpillStoreOptions {
   /** Default: `spill` in the state folder. @default spill in the state folder */
   readonly root?: string;
-  /** `hourly`: with the first put, then at most once an hour. @default hourly */
-  readonly cleaning?: "hourly" | "never";
-  /** Called after each cleaning. @default none */
-  readonly onCleaned?: (report: CleanReport | StoreFailure) => void;
+  /** How long an output is kept after its last use. @default 7 days */
+  readonly maxAgeMs?: number;
+  /** How much is kept in all. @default 1 GiB */
+  readonly maxBytes?: number;
 }
 
-const SPILL_STORE_SHAPE: Shape<FileSpillStoreOptions> = {
-  ...SPILL_LIMITS_SHAPE,
-  ...FILE_STORE_SHAPE,
-  root: text,
-  cleaning: oneOf("hourly", "never"),
-  onCleaned: callback,
-};
+/** The same with what only programs of ours and tests set. */
+export interface FileSpillStoreSettings extends FileSpillStoreOptions, SpillLimits, FileStoreSettings {
+  /** `hourly`: with the first put, then at most once an hour. */
+  readonly cleaning?: "hourly" | "never";
+  /** Called after each cleaning. */
+  readonly onCleaned?: (report: CleanReport | StoreFailure) => void;
+}
 
 const CLEANING_INTERVAL_MS = 3_600_000;
 

@@ -56,15 +56,19 @@ export interface PostgresDatabaseOptions {
   readonly maxConnections?: number;
   /** How long a call takes at most: waiting for its turn, connecting, every statement and all retries together. @default 10 s */
   readonly timeoutMs?: number;
-  /** Timeout of a statement on the server. @default three quarters of timeoutMs */
+}
+
+/** The same with what only programs of ours and tests set. */
+export interface PostgresDatabaseSettings extends PostgresDatabaseOptions {
+  /** Timeout of a statement on the server: three quarters of `timeoutMs` when unset. */
   readonly statementTimeoutMs?: number;
-  /** Timeout of a connection attempt. @default 5 s */
+  /** Timeout of a connection attempt: 5 s when unset. */
   readonly connectTimeoutMs?: number;
-  /** How long a call is retried while the server is unreachable. @default 5 s */
+  /** How long a call is retried while the server is unreachable: 5 s when unset. */
   readonly retryMs?: number;
-  /** Loads the package `pg`; `import("pg")` when unset. @default import("pg") */
+  /** Loads the package `pg`; `import("pg")` when unset. */
   readonly load?: LoadPg;
-  /** Replaces the system clock, for tests. @default the system's */
+  /** Replaces the system clock, for tests. */
   readonly clock?: DatabaseClock;
 }
 
@@ -75,7 +79,7 @@ export interface DatabaseClock {
 }
 
 /** A database that is not connected yet. */
-export function createPostgresDatabase(options: PostgresDatabaseOptions): PostgresDatabase {
+export function createPostgresDatabase(options: PostgresDatabaseSettings): PostgresDatabase {
   const {
     maxConnections = 4,
     timeoutMs = 10_000,

@@ -2,13 +2,14 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createPostgresStores } from "./door.ts";
 import { createLoadPg, createRedactConnection } from "./pool.ts";
-import { createPostgresStores } from "./stores.ts";
+import { openPostgresStores } from "./stores.ts";
 
 describe("a store without the package pg", () => {
   it("says what to install, wherever it is used", async () => {
     const missing = Object.assign(new Error("Cannot find package 'pg'"), { code: "ERR_MODULE_NOT_FOUND" });
-    const stores = createPostgresStores({
+    const stores = openPostgresStores({
       connectionString: "postgres://agent:hidden@host/db",
       load: () => Promise.reject(missing),
     });
@@ -32,7 +33,7 @@ describe("a store without the package pg", () => {
   });
 
   it("says so too of something that is not pg", async () => {
-    const stores = createPostgresStores({ connectionString: "postgres://host/db", load: async () => ({}) });
+    const stores = openPostgresStores({ connectionString: "postgres://host/db", load: async () => ({}) });
     expect(await stores.open()).toMatchObject({ status: "failed", code: "PG_NOT_INSTALLED" });
   });
 

@@ -1,23 +1,9 @@
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import type { Journal } from "../../session/journal.ts";
-import {
-  callback,
-  check,
-  limitFrom,
-  methods,
-  numberFrom,
-  oneOf,
-  optionsCheck,
-  type Problem,
-  required,
-  type Shape,
-  text,
-  throwProblems,
-  wholeFrom,
-} from "../../text/check.ts";
-import { asObject, type StoreFailure } from "../../text/json.ts";
+import { limitFrom, optionsCheck, type Shape } from "../../text/check.ts";
+import type { StoreFailure } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import { createPostgresDatabase, type PostgresDatabaseOptions, storableText } from "./database.ts";
+import { createPostgresDatabase, type PostgresDatabaseSettings, storableText } from "./database.ts";
 import {
   listPostgresLogs,
   type PostgresInventory,
@@ -40,8 +26,7 @@ import {
 } from "./spill-store.ts";
 
 /** All stores in one PostgreSQL database, for agents on several machines. Connects when first used; its methods never throw. */
-export function createPostgresStores(options: PostgresStoresOptions): PostgresStores {
-  throwProblems(problemsOf(options));
+export function openPostgresStores(options: PostgresStoresSettings): PostgresStores {
   const database = createPostgresDatabase(options);
   const { cleaning = "hourly" } = options;
   let askedMs = Number.NEGATIVE_INFINITY;
@@ -91,11 +76,11 @@ export function createPostgresStores(options: PostgresStoresOptions): PostgresSt
   };
 }
 
-/** How the database is reached, and when old outputs are removed. */
-export interface PostgresStoresOptions extends PostgresDatabaseOptions, PostgresSpillLimits {
-  /** `hourly`: with a put, at most once an hour on all machines together. @default hourly */
+/** The options with what only programs of ours and tests set. */
+export interface PostgresStoresSettings extends PostgresDatabaseSettings, PostgresSpillLimits {
+  /** `hourly`: with a put, at most once an hour on all machines together. */
   readonly cleaning?: "hourly" | "never";
-  /** Called after each cleaning by this process. @default none */
+  /** Called after each cleaning by this process. */
   readonly onCleaned?: (report: PostgresCleanReport | StoreFailure) => void;
 }
 
@@ -105,42 +90,7 @@ const SPILL_LIMITS_SHAPE: Shape<PostgresSpillLimits> = {
   minAgeMs: limitFrom(0),
 };
 
-const ONE_OF_BOTH = "postgres://user:password@host/database, or a pool of your own";
-
-const STORES_SHAPE: Shape<PostgresStoresOptions> = {
-  ...SPILL_LIMITS_SHAPE,
-  // Its problem does not show the value, which may hold a password.
-  connectionString: {
-    expects: ONE_OF_BOTH,
-    find: (value, path) =>
-      typeof value === "string" && value !== ""
-        ? []
-        : [{ path, text: `${path.join(".")} cannot be used; give ${ONE_OF_BOTH}` }],
-  },
-  pool: methods("connect"),
-  schema: text,
-  maxConnections: wholeFrom(1),
-  timeoutMs: numberFrom(0),
-  statementTimeoutMs: numberFrom(0),
-  connectTimeoutMs: numberFrom(0),
-  retryMs: numberFrom(0),
-  load: callback,
-  clock: methods("now", "sleep"),
-  cleaning: oneOf("hourly", "never"),
-  onCleaned: callback,
-};
-
 const checkLimits = optionsCheck(SPILL_LIMITS_SHAPE);
-
-/** Everything that is wrong with the options, a database that is not named included. */
-function problemsOf(options: PostgresStoresOptions): readonly Problem[] {
-  const { connectionString } = STORES_SHAPE;
-  const isNamed = asObject(options).pool !== undefined;
-  return check(
-    { ...STORES_SHAPE, connectionString: isNamed ? connectionString : required(connectionString) },
-    options ?? {},
-  );
-}
 
 /** The stores of one database. */
 export interface PostgresStores {

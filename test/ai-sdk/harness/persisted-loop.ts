@@ -40,7 +40,6 @@ export async function runPersistedLoop(
   });
   const { model, session } = carryover(base, {
     limits: LOOP_LIMITS,
-    ...options,
     persist: {
       load: () => rows,
       append(delta) {
@@ -52,6 +51,7 @@ export async function runPersistedLoop(
         most.state = Math.max(most.state, Buffer.byteLength(JSON.stringify(session)));
       },
     },
+    ...options,
   });
   const messages = loopMessages(steps, range);
   for (let step = 0; step <= steps; step++) {

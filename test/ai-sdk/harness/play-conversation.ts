@@ -57,14 +57,10 @@ export async function playConversation(conversation: Conversation, options: Play
   }
 }
 
-function optionsOf(
-  { windowTokens, representation, prune }: Conversation,
-  warnings: string[],
-): CarryoverOptions {
+function optionsOf({ windowTokens, prune }: Conversation, warnings: string[]): CarryoverOptions {
   return {
     limits: { contextTokens: windowTokens, outputTokens: 500 },
-    representation,
-    prune,
+    ...(prune === "off" && { prune }),
     onEvent(event) {
       if (event.type === "warning") warnings.push(event.code);
     },

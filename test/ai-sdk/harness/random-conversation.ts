@@ -5,8 +5,7 @@ export interface Conversation {
   readonly windowTokens: number;
   /** Whether the provider refuses what is longer than the window, or only says how long it was. */
   readonly windowIs: "enforced" | "reported";
-  readonly representation: "pivot" | "user-summary";
-  readonly prune: { readonly how: "lines" | "clear" } | "off";
+  readonly prune: "on" | "off";
   readonly isThinking: boolean;
   readonly isStreamed: boolean;
   /** Whether the provider keeps its answers, where it can, and is sent their names. */
@@ -79,8 +78,7 @@ function conversationsOf(turns: fc.Arbitrary<readonly Turn[]>): fc.Arbitrary<Con
   return fc.record({
     windowTokens: fc.constantFrom(2_000, 4_000, 12_000),
     windowIs: fc.constantFrom("enforced", "reported"),
-    representation: fc.constantFrom("pivot", "user-summary"),
-    prune: fc.constantFrom({ how: "lines" } as const, { how: "clear" } as const, "off" as const),
+    prune: fc.constantFrom("on", "off"),
     isThinking: fc.boolean(),
     isStreamed: fc.boolean(),
     isStored: fc.boolean(),

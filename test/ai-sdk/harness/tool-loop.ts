@@ -1,7 +1,7 @@
 import { generateText, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 import { type CarryoverOptions, carryover } from "../../../src/ai-sdk.ts";
-import type { LedgerEntry } from "../../../src/session/metered-summarizer.ts";
+import type { LedgerEntry } from "../../../src/session/ledger.ts";
 import type { Reply } from "../../rig/model-server/step.ts";
 import type { ThinkingMode } from "../../rig/model-server/thinking/thinking-rules.ts";
 import { createCachePrice } from "./cache-price.ts";

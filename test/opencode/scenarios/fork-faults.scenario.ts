@@ -28,7 +28,7 @@ scenario(
 scenario(
   "a stream that stalls ends with the time",
   {
-    plugin: { fork: { timeoutMin: 0.08, graceS: 2 } },
+    plugin: { fork: { timeoutMin: 0.08 } },
     why: "the time must be up within a test; by default it is 20 minutes",
     twin: { none: "nothing but the twenty minutes of the default ends a stalled stream" },
     proves: "timed out, told to the parent, and the slot is free again",

@@ -48,7 +48,7 @@ scenario(
 scenario(
   "a fork that is out of time reports, and one that does not is ended with its last text",
   {
-    plugin: { fork: { timeoutMin: 0.2, graceS: 12 } },
+    plugin: { fork: { timeoutMin: 0.2 } },
     why: "the time must be up within a test; by default it is 20 minutes",
     twin: { none: "it would take twenty minutes" },
     proves: "its next request is for the report; after the grace a partial result",

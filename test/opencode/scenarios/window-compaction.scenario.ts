@@ -14,8 +14,8 @@ scenario(
       prune: "auto",
       toolOutput: false,
       models: {
-        "scripted/long-window": { pruneAt: "90%", keepRecent: 1_000, facts: { cache: "none" } },
-        "scripted/middle-window": { pruneAt: 1_000, keepRecent: "1%", facts: { cache: "none" } },
+        "scripted/long-window": { pruneAt: "90%", keepTokens: 1_000, facts: { cache: "none" } },
+        "scripted/middle-window": { pruneAt: 1_000, keepTokens: "1%", facts: { cache: "none" } },
       },
     },
     why: "each model is given its own threshold, and by default nothing is pruned before the window is nearly full",

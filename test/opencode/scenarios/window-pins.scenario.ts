@@ -39,8 +39,8 @@ scenario(
     expect(shown()).not.toContain("second line 7 of a long report");
     expect(shown()).toContain("#pin the port is 4711.");
     const [batch] = batchesInForce(await journalOf(rig, id));
-    expect(batch?.batch.arithmetic).toMatchObject({ cache: "uncached", expectedTurns: expect.any(Number) });
-    expect(batch?.batch.arithmetic?.savedTokensPerTurn).toBeGreaterThan(10_000);
+    const { tokensBefore = 0, tokensAfter = 0 } = batch?.batch ?? {};
+    expect(tokensBefore - tokensAfter).toBeGreaterThan(10_000);
 
     await rig.kill9();
     await rig.restart({ plugin: { ...PRUNING, pin: ["second line 7 of"] }, ...OPTIONS });

@@ -1,7 +1,7 @@
 import type { ProviderCompactor } from "../../../src/compaction/ports/summarizer.ts";
 import { anthropic } from "../../../src/formats/wires/anthropic/anthropic.ts";
 import type { AnthropicMessage } from "../../../src/formats/wires/anthropic/read-message.ts";
-import type { SessionEvent } from "../../../src/session/log.ts";
+import type { SessionEvent } from "../../../src/session/events.ts";
 import { createSession, type Session } from "../../../src/session/session.ts";
 import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
 import type { ProviderBlock } from "../../../src/transcript/part.ts";
@@ -131,7 +131,7 @@ export function createBoundConversation(options: BoundOptions = {}): BoundConver
             known === undefined ? { provider: "anthropic", id: model } : { provider: "gateway", id: known },
         }),
         limits: { contextTokens: windowTokens, outputTokens: 4_000 },
-        ...(tail !== undefined && { compaction: { keepRecentTokens: tail } }),
+        ...(tail !== undefined && { keepTokens: tail }),
         onEvent(event: SessionEvent) {
           if (event.type === "warning") warnings.push(event.code);
           if (event.type === "summary_usage") blocks.outputTokens += event.usage.outputTokens;

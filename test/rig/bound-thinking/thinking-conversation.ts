@@ -105,7 +105,7 @@ export async function playThinking(
       {
         limits,
         systemChars: SYSTEM.length,
-        ...(tail === "none" && { tailTokens: 0 }),
+        ...(tail === "none" && { keepTokens: 0 }),
         ...options.session,
         onEvent(event) {
           if (event.type === "context_changed" && !NO_EDITS.includes(event.kind)) counts.batches++;

@@ -10,6 +10,7 @@ import {
   type UnknownObject,
 } from "../../../text/json.ts";
 import type { Cut } from "../../../text/truncate.ts";
+import { withArchivedKind } from "../../../transcript/content.ts";
 import {
   createIdDeduplicator,
   type Message,
@@ -98,7 +99,7 @@ export function decodeMessages(wire: readonly SessionMessage[]): Decoded {
     const info = infoOf(wireMessage);
     const id = nameId(asString(info.id) ?? `message-${index + 1}`);
     if (isResultsOnly(origins[index] ?? [])) continue;
-    transcript.push(decodeInfo(info, id, allParts[index] ?? []));
+    transcript.push(withArchivedKind(decodeInfo(info, id, allParts[index] ?? [])));
     wireIndexes.push(index);
   }
   return { transcript, wireIndexes, origins };
@@ -160,6 +161,7 @@ function decodeInfo(info: UnknownObject, id: MessageId, parts: readonly Part[]):
     parts,
     createdAt: asNumber(asObject(info.time).created),
     summary: isAssistant ? asTrue(info.summary) : undefined,
+    agent: isAssistant && info.summary === true ? asString(info.agent) : undefined,
     finish: asString(info.finish),
     // Token counts are there from the start of a message, `finish` from its end; the older shape has neither.
     unfinished: asTrue(isAssistant && info.finish === undefined && info.tokens !== undefined),

@@ -1,4 +1,4 @@
-import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import { outcomeText } from "../../../transcript/content.ts";
 import { withText } from "../../../transcript/message.ts";
 import {
@@ -185,7 +185,11 @@ function withNote(metadata: unknown, note: unknown): unknown {
 }
 
 function encodeFile(file: FilePart): UnknownObject {
-  return omitUndefined({ type: "file", mime: file.mime, filename: file.filename });
+  return omitUndefined({
+    type: "file",
+    mime: asString(file.mime) ?? "application/octet-stream",
+    filename: file.filename,
+  });
 }
 
 function newIds({ sessionID, messageID, partIndex }: EncodeContext): UnknownObject {

@@ -141,4 +141,6 @@ it("a summary that an edit inserts is written by the agent that writes OpenCode'
     summary: true,
   });
   expect(inserted({})).not.toHaveProperty("agent");
+  const info = { ...inserted({ summary: true, finish: "stop" }), id: "s", role: "assistant" };
+  expect(opencode.decode([{ info, parts: [] }])[0]).toMatchObject({ summary: true, agent: "compaction" });
 });

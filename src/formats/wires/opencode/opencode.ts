@@ -195,7 +195,7 @@ function encodeMessage(
     time: { created: message.createdAt ?? at },
     summary: message.summary,
     // OpenCode's own summaries are written by an agent of this name.
-    ...(message.summary && { mode: "compaction", agent: "compaction" }),
+    ...(message.summary && { mode: "compaction", agent: message.agent ?? "compaction" }),
     finish: message.finish,
     parentID: message.parentId,
     providerID: message.model?.provider,

@@ -22,15 +22,15 @@ const batch = (id: string, savedTokens: number) =>
     ...moment,
     type: "engine",
     record: {
-      v: 1,
-      type: "batch",
+      v: 2,
+      type: "delta",
       id,
       step: "prune",
       reason: "over-limit",
       at: 1,
       tokensBefore: savedTokens,
       tokensAfter: 0,
-      edits: [{ edit: { type: "hide-message", messageId: "m", reason: "pruned" }, savedTokens, handle: "m" }],
+      edits: [{ type: "hide-message", messageId: "m", reason: "pruned" }],
     },
   }) as never;
 

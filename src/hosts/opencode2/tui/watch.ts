@@ -1,5 +1,6 @@
 import { batchesInForce, type PluginEntry, pluginJournal } from "../../../plugin/stores/journal.ts";
 import type { FollowedPlugin, PluginStores, RecordedForks } from "../../../plugin/stores/plugin-stores.ts";
+import { editCount } from "../../../session/stored-state.ts";
 import { CHARS_PER_TOKEN } from "../../../text/tokens/estimate-tokens.ts";
 
 /** What the part of the plugin in OpenCode's server has written about the session on the screen and those before it. */
@@ -119,10 +120,9 @@ export function whatLeft(entries: readonly PluginEntry[]): readonly LeftContent[
       add({ why: "long outputs, cut as they came", count: 1, tokens, isStored: false });
     }
   for (const { batch } of batchesInForce(entries)) {
-    const left = batch.edits.filter(({ savedTokens }) => savedTokens > 0);
-    const tokens = left.reduce((sum, { savedTokens }) => sum + savedTokens, 0);
+    const tokens = Math.max(0, batch.tokensBefore - batch.tokensAfter);
     const why = `${STEPS[batch.step] ?? batch.step}, ${REASONS[batch.reason] ?? batch.reason}`;
-    if (left.length > 0) add({ why, count: left.length, tokens, isStored: true });
+    add({ why, count: editCount(batch), tokens, isStored: true });
   }
   return [...groups.values()].toSorted((one, other) => other.tokens - one.tokens);
 }

@@ -9,6 +9,7 @@ import {
 import { useContext, useState } from "preact/hooks";
 import { safeJson } from "../../../text/json.ts";
 import { oneLine } from "../../../text/truncate.ts";
+import { describeFile } from "../../../transcript/content.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
 import type {
@@ -181,7 +182,7 @@ function excerptOf(part: Part, { side }: ItemRow, source: LabelSource): string {
         EXCERPT_CHARS,
       );
     case "file":
-      return part.filename ?? part.mime;
+      return part.filename ?? describeFile(part);
     case "compaction":
       return `${part.trigger} compaction`;
     case "opaque":

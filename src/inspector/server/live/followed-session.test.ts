@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { createTestContext, hooksOf } from "../../../../test/rig/plugin-context.ts";
 import type { SessionExport } from "../../../formats/wires/opencode/decode-messages.ts";
 import type { PluginEntry } from "../../../plugin/stores/journal.ts";
-import type { BatchRecord } from "../../../session/record.ts";
+import { createPinnedTexts } from "../../../plugin/window/pins.ts";
+import { createModelWindows, createPruneWindow } from "../../../plugin/window/prune.ts";
+import { applyEdits } from "../../../transcript/edit.ts";
 import { CLEARED_PLACEHOLDER } from "../../../transcript/part.ts";
 import { createInspection } from "../../view/inspection.ts";
 import { applyLiveEvent, type LiveEvent, type LiveState, liveStateOf } from "../../view/protocol.ts";
@@ -26,23 +29,17 @@ const stored = (...texts: readonly string[]): SessionExport => ({
 });
 
 const engine = (record: object, sessionId = "root"): PluginEntry =>
-  ({ type: "engine", atMs: 5, sessionId, record: { v: 1, ...record } }) as PluginEntry;
+  ({ type: "engine", atMs: 5, sessionId, record: { v: 2, ...record } }) as PluginEntry;
 
-const clearing = (id: string, messageId: string): Omit<BatchRecord, "v"> => ({
-  type: "batch",
+const clearing = (id: string, messageId: string) => ({
+  type: "delta",
   id,
   step: "prune",
   reason: "worth it",
   at: 77,
   tokensBefore: 1_000,
   tokensAfter: 900,
-  edits: [
-    {
-      edit: { type: "hide-part", what: "output", messageId, partIndex: 1, stage: "prune", reason: "pruned" },
-      savedTokens: 100,
-      handle: messageId,
-    },
-  ],
+  edits: [{ type: "hide-part", what: "output", messageId, partIndex: 1, stage: "prune", reason: "pruned" }],
 });
 
 const request = (messageId: string): PluginEntry => ({
@@ -148,6 +145,52 @@ describe("a session that is followed", () => {
     );
     expect(cleared()).toEqual([]);
     expect(page.state.left).toEqual([]);
+  });
+
+  it("reads edits that name what stands in the messages, as soon as those are there", async () => {
+    const row = (step: number, line: number): string =>
+      `step ${step} row ${line} value ${line * step} lorem ipsum`;
+    const whole = stored("Look at all of them.", ...Array.from({ length: 30 }, (_, step) => `Step ${step}.`));
+    const messages = whole.messages.map(({ info, parts: [text, tool] }, step) => {
+      const output = Array.from({ length: 220 }, (_, line) => row(step, line)).join("\n");
+      const state = { status: "completed", input: { command: `${step}` }, output };
+      const model = { providerID: "p", modelID: "m" };
+      return step === 0
+        ? { info: { ...info, sessionID: "root", model }, parts: [text] }
+        : {
+            info: { ...info, role: "assistant", finish: "tool-calls", sessionID: "root", ...model },
+            parts: [text, { ...(tool as object), state }],
+          };
+    }) as never as SessionExport["messages"];
+    const test = createTestContext({ options: { prune: "auto", models: { "p/m": { keepTokens: 1_000 } } } });
+    const windows = createModelWindows(test.context.options);
+    const pins = createPinnedTexts([]);
+    const pruning = createPruneWindow({ context: test.context, pins, windows, isChild: async () => false });
+    const hooks = hooksOf([windows.feature, pruning.feature], (failure) =>
+      expect.fail(JSON.stringify(failure)),
+    );
+    const sent = structuredClone(messages) as unknown[];
+    await hooks["experimental.chat.messages.transform"]?.({}, { messages: sent as never });
+    const session = follow();
+    const page = pageOf(session);
+    session.updateJournal(await test.entries("root"), []);
+    session.updateMessages({ ...whole, messages });
+    const { transcript, batches = [] } = page.state.session;
+    const edits = batches.flatMap((batch) => batch.edits);
+    expect(edits.filter(({ type }) => type === "replace-part").length).toBeGreaterThan(10);
+    expect(page.state.left).toHaveLength(edits.length);
+    for (const { savedTokens } of page.state.left) expect(savedTokens).toBeGreaterThan(0);
+    const shown = applyEdits(transcript, edits, { at: 1 }).flatMap(({ parts }) =>
+      parts.flatMap((part) =>
+        part.type === "tool" && part.outcome.status === "done" ? [part.outcome.output] : [],
+      ),
+    );
+    const outputs = sent.flatMap((message) =>
+      (message as SessionExport["messages"][number]).parts.flatMap(
+        (part) => (part as { state?: { output: string } }).state?.output ?? [],
+      ),
+    );
+    expect(shown).toEqual(outputs);
   });
 
   it("says each entry of the journal once, and everything again when one came in between", () => {

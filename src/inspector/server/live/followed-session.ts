@@ -2,11 +2,14 @@ import { currentRun, type ForkRecord, isLive } from "../../../fork/life/record.t
 import { type SessionExport, withoutShown } from "../../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../../formats/wires/opencode/opencode.ts";
 import type { ModelRow } from "../../../models/model-row.ts";
-import { batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
+import { type BatchInForce, batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { EditBatch } from "../../../session/history.ts";
-import { type BatchRecord, batchOf } from "../../../session/record.ts";
+import type { DeltaRecord } from "../../../session/record.ts";
+import { readableBatch } from "../../../session/stored-state.ts";
 import { createRedactor } from "../../../stages/redact.ts";
 import { deepEqual, mapStrings, type UnknownObject } from "../../../text/json.ts";
+import type { Edit } from "../../../transcript/edit.ts";
+import { estimateMessageTokens } from "../../../transcript/estimate-message.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";
 import { windowOfTranscript } from "../../../transcript/transcript-window.ts";
 import type {
@@ -53,7 +56,8 @@ export function createFollowedSession(options: FollowOptions): FollowedSession {
   const messages = createShownMessages(secrets);
   const redact = secrets === "redacted" ? createRedactor().text : (text: string): string => text;
   let stored: Pick<StoredFile, "info"> = { info: { id: sessionId } };
-  let batches: readonly EditBatch[] = [];
+  let inForce: readonly BatchInForce["batch"][] = [];
+  let edited: EditedEvent = { type: "batches", batches: [], left: [] };
   let journal: readonly PluginEntry[] = [];
   let entries: readonly LiveEntry[] = [];
   let forks: readonly LiveFork[] = [];
@@ -96,6 +100,15 @@ export function createFollowedSession(options: FollowOptions): FollowedSession {
     send(event);
     return true;
   };
+  /** What an edit names is in the messages, so it can be read once they are there. */
+  const sendEditsIfChanged = (): boolean => {
+    const now = editedEvent(inForce, messages.source());
+    const redacted = mapStrings(now, (text) => redact(text)) as EditedEvent;
+    if (deepEqual(redacted, edited)) return false;
+    edited = redacted;
+    send(edited);
+    return true;
+  };
 
   return {
     head,
@@ -105,7 +118,7 @@ export function createFollowedSession(options: FollowOptions): FollowedSession {
       listen(listener, sinceRevision) {
         for (const event of messages.changesSince(sinceRevision)) listener(event);
         for (const event of journalEvents(entries, "start")) listener(event);
-        listener({ type: "batches", batches });
+        listener(edited);
         listener(headEvent());
         listeners.add(listener);
         return () => listeners.delete(listener);
@@ -118,6 +131,7 @@ export function createFollowedSession(options: FollowOptions): FollowedSession {
         "transcript" in now ? now.transcript : opencode.decode(withoutShown(now.messages)),
       );
       if (isChanged) for (const event of messages.changesSince(before)) send(event);
+      if (isChanged) sendEditsIfChanged();
       return sendHeadIfChanged() || isChanged;
     },
     updateJournal(now, followed) {
@@ -132,12 +146,10 @@ export function createFollowedSession(options: FollowOptions): FollowedSession {
       forks = followed
         .filter(({ record }) => record.rootSessionId === sessionId)
         .map((fork) => liveFork(fork, redact));
-      const inForce = batchesInForce(now)
+      inForce = batchesInForce(now)
         .filter((each) => each.sessionId === sessionId)
-        .map(({ batch }) => mapStrings(batchOf(batch), (text) => redact(text)) as EditBatch);
-      const isChanged = !deepEqual(inForce, batches);
-      batches = inForce;
-      if (isChanged) send({ type: "batches", batches });
+        .map(({ batch }) => batch);
+      const isChanged = sendEditsIfChanged();
       return sendHeadIfChanged() || isChanged || fresh.length > 0;
     },
     updateActivity(now) {
@@ -179,6 +191,8 @@ interface ShownMessages {
   /** Replaces the messages. True when anything has changed. */
   update(transcript: Transcript): boolean;
   transcript(): Transcript;
+  /** The same as they were read. */
+  source(): Transcript;
   revision(): number;
   redactedSecrets(): number;
   /** What changed after that revision, split over several events. */
@@ -204,6 +218,7 @@ function createShownMessages(secrets: SecretsChoice): ShownMessages {
       return isChanged;
     },
     transcript: () => shown.map(({ message }) => message),
+    source: () => shown.map(({ source }) => source),
     revision: () => revision,
     redactedSecrets: () => shown.reduce((total, { redactedSecrets }) => total + redactedSecrets, 0),
     changesSince(known) {
@@ -287,17 +302,16 @@ function engineEntry(
   moment: Pick<LiveEntry, "atMs" | "sessionId">,
 ): LiveEntry | undefined {
   switch (record.type) {
-    case "batch":
+    case "delta":
       return { ...moment, ...batchEntry(record) };
     case "undo":
     case "drop":
       return { ...moment, type: "batch-gone", batchId: record.batchId, why: record.type };
     case "step":
     case "pending-summary":
+    case "rest":
     case "windows":
     case "thoughts":
-    // Only journals that keep no more than the state have these.
-    case "delta":
     case "snapshot":
       return undefined;
     default:
@@ -306,15 +320,40 @@ function engineEntry(
   }
 }
 
-function batchEntry(batch: BatchRecord): LiveBatch {
-  const { id: batchId, step, reason, at: atMs, tokensBefore, tokensAfter, edits } = batch;
-  const left = edits.flatMap(({ edit, savedTokens, handle }): OmittedItem[] => {
-    // The other edits insert or move.
-    if (edit.type !== "hide-message" && edit.type !== "hide-part" && edit.type !== "replace-part") return [];
-    const { messageId, stage, reason: why } = edit;
-    return [{ batchId, atMs, messageId, stage, reason: why, savedTokens, handle }];
+function batchEntry({ id: batchId, step, reason, tokensBefore, tokensAfter }: DeltaRecord): LiveBatch {
+  return { type: "batch", batchId, step, reason, tokensBefore, tokensAfter };
+}
+
+type EditedEvent = Extract<LiveEvent, { readonly type: "batches" }>;
+
+/** The edits in force, and what they leave out, the newest first. */
+function editedEvent(inForce: readonly BatchInForce["batch"][], source: Transcript): EditedEvent {
+  const batches: EditBatch[] = [];
+  const left: OmittedItem[] = [];
+  for (const stored of inForce) {
+    const { tokensBefore, tokensAfter, ...rest } = stored;
+    const batch = readableBatch(rest, { source, batches, transcript: () => source });
+    batches.push(batch);
+    left.push(...leftOut(batch, tokensBefore - tokensAfter));
+  }
+  return { type: "batches", batches, left: left.toReversed() };
+}
+
+/** What a batch leaves out: the tokens that left are shared among its edits by the characters of each. */
+function leftOut({ id: batchId, at: atMs, edits }: EditBatch, gainedTokens: number): readonly OmittedItem[] {
+  let leftTokens = gainedTokens;
+  const hiding: Exclude<Edit, { readonly type: "insert-message" | "move-message" }>[] = [];
+  for (const edit of edits) {
+    if (edit.type === "insert-message") leftTokens += estimateMessageTokens(edit.message);
+    else if (edit.type !== "move-message") hiding.push(edit);
+  }
+  const weightOf = ({ omitted }: Edit): number => 1 + Math.max(0, omitted?.chars ?? 0);
+  const weight = hiding.reduce((sum, edit) => sum + weightOf(edit), 0);
+  return hiding.map((edit) => {
+    const { messageId, stage, reason, omitted } = edit;
+    const savedTokens = Math.round((Math.max(0, leftTokens) * weightOf(edit)) / weight);
+    return { batchId, atMs, messageId, stage, reason, savedTokens, handle: omitted?.handle ?? messageId };
   });
-  return { type: "batch", batchId, step, reason, tokensBefore, tokensAfter, left };
 }
 
 function describe({ name, value }: Extract<PluginEntry, { readonly type: "other" }>): string {

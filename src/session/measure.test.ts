@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { estimateContextTokens } from "../transcript/estimate-context.ts";
 import type { Message, ModelRef, Transcript, Usage } from "../transcript/message.ts";
-import { createContextMeter } from "./context-meter.ts";
-import { createWindowReader } from "./window.ts";
+import {
+  beginEpoch,
+  estimateOptionsOf,
+  FRESH_MEASURE,
+  type MeasureFacts,
+  type MeasureState,
+  scaledFor,
+} from "./measure.ts";
 
 const OPUS = { provider: "anthropic", id: "claude-opus-4-6" };
 const FABLE = { provider: "anthropic", id: "claude-fable-5" };
@@ -43,64 +49,69 @@ function answers(model: ModelRef, factor: number, count = (tokens: number): unkn
   };
 }
 
-function meterWith(model: ModelRef) {
-  const readWindow = createWindowReader();
+/** A window that models answer in turn, and what a session learns from it. */
+function learningWith(model: ModelRef) {
   let messages: Transcript = [{ id: "task", role: "user", parts: [{ type: "text", text: "go" }] }];
-  const meter = createContextMeter(() => readWindow(messages), { estimator: "calibrated", model });
+  let state: MeasureState = FRESH_MEASURE;
+  const facts = (asked: ModelRef): MeasureFacts => ({
+    estimator: "calibrated",
+    model: asked,
+    contextWindowTokens: 0,
+  });
+  const window = () => ({ marked: messages, compactedCount: 0 });
   return {
-    meter,
     add(steps: number, answer: (before: Transcript) => Message): void {
-      for (let step = 0; step < steps; step++) {
-        messages = [...messages, answer(messages)];
-        meter.learn(new Set([messages.at(-1)?.id ?? ""]));
-        meter.estimate();
-      }
+      for (let step = 0; step < steps; step++) messages = [...messages, answer(messages)];
     },
-    /** What the meter would apply from the next change of the window on. */
-    scale(asked: ModelRef): number | undefined {
-      meter.setModel({ provider: "none", id: "none" });
-      meter.setModel(asked);
-      return meter.options().calibration?.scale;
+    /** The window changes, and another model may be asked from then on. */
+    change(asked: ModelRef, next = asked): void {
+      state = scaledFor(beginEpoch(state, { ended: window(), begun: window() }, facts(asked)), next);
     },
+    options: (asked = model) => estimateOptionsOf(state, facts(asked)),
+    scale: (asked = model): number | undefined =>
+      estimateOptionsOf(scaledFor(state, asked), facts(asked)).calibration?.scale,
   };
 }
 
-describe("what a meter learns", () => {
+describe("what usage teaches", () => {
   it("is the scale of the model that was counted", () => {
-    const { add, scale } = meterWith(OPUS);
+    const { add, change, scale } = learningWith(OPUS);
     add(30, answers(OPUS, 1.3));
-    expect(scale(OPUS)).toBeGreaterThan(1.3);
-    expect(scale(OPUS)).toBeLessThan(1.6);
+    change(OPUS);
+    expect(scale()).toBeGreaterThan(1.3);
+    expect(scale()).toBeLessThan(1.6);
     expect(scale(FABLE)).toBeUndefined();
   });
 
   it("is learned of the model that is asked where messages name none, as in formats without it", () => {
-    const { add, scale } = meterWith(OPUS);
+    const { add, change, scale } = learningWith(OPUS);
     const named = answers(OPUS, 1.3);
     add(30, (before) => {
       const { model: _, ...message } = named(before);
       return message;
     });
+    change(OPUS, FABLE);
     expect(scale(OPUS)).toBeGreaterThan(1.3);
+    expect(scale(FABLE)).toBeUndefined();
   });
 
   it("stays with its model: another one begins with its family, and the first finds its own again", () => {
-    const { add, scale, meter } = meterWith(OPUS);
+    const { add, change, scale, options } = learningWith(OPUS);
     add(20, answers(OPUS, 1.3));
+    change(OPUS, FABLE);
     const ofOpus = scale(OPUS);
-    meter.setModel(FABLE);
-    expect(meter.options()).toMatchObject({ family: "claude-4.7" });
-    expect(meter.options().calibration).toBeUndefined();
+    expect(options(FABLE)).toMatchObject({ family: "claude-4.7" });
+    expect(options(FABLE).calibration).toBeUndefined();
     add(20, answers(FABLE, 0.8));
+    change(FABLE);
     expect(scale(FABLE)).toBeLessThan(1.65);
     expect(scale(OPUS)).toBe(ofOpus);
   });
 
   it("waits for the next change of the window, so that estimates can be compared", () => {
-    const { add, meter } = meterWith(OPUS);
+    const { add, options } = learningWith(OPUS);
     add(5, answers(OPUS, 1.3));
-    meter.setModel(OPUS);
-    expect(meter.options().calibration).toBeUndefined();
+    expect(options().calibration).toBeUndefined();
   });
 
   it.each<{ name: string; count: (tokens: number) => unknown }>([
@@ -115,8 +126,9 @@ describe("what a meter learns", () => {
     },
     { name: "always the same", count: () => 9_000 },
   ])("is nothing from a provider that counts $name", ({ count }) => {
-    const { add, scale } = meterWith(OPUS);
+    const { add, change, scale } = learningWith(OPUS);
     add(20, answers(OPUS, 1, count));
-    expect(scale(OPUS)).toBeUndefined();
+    change(OPUS);
+    expect(scale()).toBeUndefined();
   });
 });

@@ -1,0 +1,26 @@
+import { createPinGuard, type Pin } from "../compaction/summary/pins.ts";
+import type { Edit, Handle } from "../transcript/edit.ts";
+import { findMessage } from "./history.ts";
+import type { SessionView } from "./view.ts";
+
+/** The edits without those that would hide or change something pinned. */
+export function withoutPinned(view: SessionView, edits: readonly Edit[]): readonly Edit[] {
+  const pins = pinsWithHeld(view.options.pins, view.kept.held) ?? [];
+  if (pins.length === 0) return edits;
+  const isPinned = createPinGuard(pins);
+  return edits.filter((edit) => {
+    if (edit.type === "insert-message" || edit.type === "move-message") return true;
+    const message = findMessage(view.state.history, edit.messageId);
+    if (message === undefined) return true;
+    if (edit.type === "hide-message") return !message.parts.some((_, index) => isPinned(message, index));
+    return !isPinned(message, edit.partIndex);
+  });
+}
+
+/** The pins, and the outputs that stay like them. */
+export function pinsWithHeld(
+  pins: readonly Pin[] | undefined,
+  held: readonly Handle[],
+): readonly Pin[] | undefined {
+  return held.length === 0 ? pins : [...(pins ?? []), ...held.map((handle) => ({ handle }))];
+}
