@@ -35,10 +35,11 @@ export async function startInspector(rig: Rig, ...args: readonly string[]): Prom
   child.stdout.on("data", hear);
   child.stderr.on("data", hear);
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  const address = await rig.waitFor(() => /^Page: (http\S+)\n/m.exec(output)?.[1], {
-    what: "the address",
-    timeoutMs: 60_000,
-  });
+  const address = await rig
+    .waitFor(() => /^Page: (http\S+)\n/m.exec(output)?.[1], { what: "the address", timeoutMs: 60_000 })
+    .catch((cause: unknown) => {
+      throw new Error(`The inspector did not say its address. It said: ${output}`, { cause });
+    });
   return { child, address, output: () => output, ended };
 }
 

@@ -37,7 +37,7 @@ describe.skipIf(server === undefined)("the command line and a database", () => {
         store,
         prune: "auto",
         toolOutput: false,
-        models: { "scripted/long-window": { keepRecent: 1_000, facts: { cache: "none" } } },
+        models: { "scripted/long-window": { keepTokens: 1_000, facts: { cache: "none" } } },
       },
       why: "the database is the option; pruning, which by default waits for a full window, makes the edit that is taken back",
       twin: { none: "with default options the plugin makes no edit that could be taken back" },

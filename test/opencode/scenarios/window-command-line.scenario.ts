@@ -18,7 +18,7 @@ scenario(
     plugin: {
       prune: "auto",
       toolOutput: false,
-      models: { "scripted/long-window": { keepRecent: 1_000, facts: { cache: "none" } } },
+      models: { "scripted/long-window": { keepTokens: 1_000, facts: { cache: "none" } } },
     },
     why: "by default nothing is pruned before the window is nearly full; so it begins after a few turns",
     twin: { none: "with default options the plugin makes no edit that could be taken back" },

@@ -7,7 +7,7 @@ import { handlesIn, journalOf, longPrompt, makeReports, messagesOf, REPORT_FILES
 const PRUNING = {
   prune: "auto",
   toolOutput: false,
-  models: { "scripted/long-window": { keepRecent: 1_000, facts: { cache: "none" } } },
+  models: { "scripted/long-window": { keepTokens: 1_000, facts: { cache: "none" } } },
 };
 
 const OPTIONS = {
