@@ -43,15 +43,16 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     "text",
     "stores",
   ],
-  // The child of a fork is written as a session is handed over.
-  hosts: [...ENGINE, "handoff", "cost", "stores", "plugin"],
+  // What several coding agents share. The child of a fork is written as a session is handed over.
+  agents: [...ENGINE, "handoff", "cost", "stores", "plugin"],
+  hosts: [...ENGINE, "handoff", "cost", "stores", "plugin", "agents"],
   eval: [...ENGINE, "stores"],
   inspector: [...ENGINE, "cost", "stores", "plugin", "eval"],
-  cli: [...ENGINE, "handoff", "cost", "stores", "plugin", "eval", "inspector", "hosts"],
+  cli: [...ENGINE, "handoff", "cost", "stores", "plugin", "eval", "inspector", "agents", "hosts"],
   testing: [...ENGINE, "stores"],
 };
 /** Rooms that may touch the world. */
-const WORLDLY = ["stores", "plugin", "hosts", "testing", "eval", "inspector", "cli"];
+const WORLDLY = ["stores", "plugin", "agents", "hosts", "testing", "eval", "inspector", "cli"];
 /** What a store may import of the engine: ports, and texts of errors; nothing that decides. */
 const PORTS = [
   "tool-output/spill.ts",
