@@ -5,7 +5,7 @@ import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
 import { measurePrompts, type PromptStep } from "../src/eval/measures/measure-tokens.ts";
 import { tokenError } from "../src/eval/report/summarize-tokens.ts";
 import { tokenFamilyOf } from "../src/models/token-family.ts";
-import { groupBy } from "../src/text/json.ts";
+import { groupBy } from "../src/text/group-by.ts";
 import { familyCost, type TokenFamily } from "../src/text/tokens/estimate-tokens.ts";
 
 // Fits a family's scale and price of a call to the prompts of one half of the sessions and tells the error on the other.

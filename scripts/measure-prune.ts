@@ -4,7 +4,7 @@ import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
 import { isStep } from "../src/eval/probe/next-use.ts";
 import { splitAtCompactions } from "../src/eval/probe/places.ts";
 import { createSession, type Session } from "../src/session/session.ts";
-import { groupBy } from "../src/text/json.ts";
+import { groupBy } from "../src/text/group-by.ts";
 import { toolResults } from "../src/transcript/content.ts";
 import { estimateMessageTokens } from "../src/transcript/estimate-message.ts";
 import type { Message, Transcript } from "../src/transcript/message.ts";

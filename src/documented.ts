@@ -70,15 +70,9 @@ export {
   getToolResultTier,
   type Tier,
 } from "./stages/tiers.ts";
+export { FORK_ERROR_PATTERNS, FORK_HEAD_TAIL_KEYWORDS, shouldUseHeadTail } from "./text/head-tail.ts";
 export { estimateTokens } from "./text/tokens/estimate-tokens.ts";
-export {
-  FORK_ERROR_PATTERNS,
-  FORK_HEAD_RATIO,
-  FORK_HEAD_TAIL_KEYWORDS,
-  FORK_TAIL_RATIO,
-  shouldUseHeadTail,
-  truncateWithStrategy,
-} from "./text/truncate.ts";
+export { FORK_HEAD_RATIO, FORK_TAIL_RATIO, truncateWithStrategy } from "./text/truncate.ts";
 export { type TruncateToolContentOptions, truncateToolContent } from "./tool-output/doors.ts";
 export type { ToolOutputLimits } from "./tool-output/limits.ts";
 export { estimateContextTokens, estimateMessageTokens } from "./transcript/doors.ts";

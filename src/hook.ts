@@ -1,6 +1,6 @@
 import { hookWords, loadHookAgent } from "./hook-agents.ts";
 import { runHook } from "./hosts/hooks/run-hook.ts";
-import type { UnknownObject } from "./text/json.ts";
+import type { UnknownObject } from "./text/unknown-value.ts";
 
 /** A hook of the plugin folder: `hook.js <agent> [part]`. */
 const [agent = "claude-code", part = "1"] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { type AgentTools, createAgentTools } from "./hosts/hooks/agent-tools.ts"
 import { serveMcp } from "./hosts/hooks/serve-mcp.ts";
 import { createLogFile } from "./hosts/host-files.ts";
 import { LOG_FILE, pluginFolders } from "./plugin/stores/folders.ts";
-import { asObject, asString } from "./text/json.ts";
+import { asObject, asString } from "./text/unknown-value.ts";
 
 /** The server of tools in the plugin folder: `mcp.js <agent>`. */
 const [agent = "claude-code"] = process.argv.slice(2);

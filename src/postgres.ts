@@ -25,4 +25,4 @@ export type {
   Released,
   SessionStores,
 } from "./stores/postgres/stores.ts";
-export type { StoreFailure } from "./text/json.ts";
+export type { StoreFailure } from "./text/failure.ts";

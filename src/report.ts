@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { loadHookAgent } from "./hook-agents.ts";
 import { reportOf, statusOf } from "./hosts/hooks/report.ts";
-import { asObject, asString, jsonOrText } from "./text/json.ts";
+import { jsonOrText } from "./text/json.ts";
+import { asObject, asString } from "./text/unknown-value.ts";
 
 /** The reports of the plugin folder: `report.js context|cost <agent> [session]`; `status` is told the session by its input. */
 const [what = "context", agent = "claude-code", sessionId = ""] = process.argv.slice(2);

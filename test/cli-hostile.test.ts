@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFileRecordStore } from "../src/stores/files/record-store.ts";
-import { asObject } from "../src/text/json.ts";
+import { asObject } from "../src/text/unknown-value.ts";
 import { buildCli } from "./rig/build-cli.ts";
 import { cliSamples } from "./rig/cli-samples.ts";
 import { sampleFork } from "./rig/forks/fork-samples.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { explainCost } from "../src/cost/explain-cost.ts";
 import { readRequests } from "../src/cost/read-requests.ts";
 import { readTranscript } from "../src/formats/read-transcript.ts";
-import { asArray, asObject, type UnknownObject } from "../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../src/text/unknown-value.ts";
 
 const corpora = resolve(import.meta.dirname, "../../shared/eval");
 const isThere = existsSync(join(corpora, "corpus")) && existsSync(join(corpora, "corpus2"));

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
 import { compactionBoundary } from "../src/stages/boundary.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../src/stages/tiers.ts";
-import { asArray, asObject, type UnknownObject } from "../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../src/text/unknown-value.ts";
 import { applyEdits } from "../src/transcript/edit.ts";
 import { project, type Transcript } from "../src/transcript/message.ts";
 import { deepFreeze } from "./rig/notation.ts";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
-import { asObject } from "../src/text/json.ts";
+import { asObject } from "../src/text/unknown-value.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const readJson = (name: string): Readonly<Record<string, unknown>> =>

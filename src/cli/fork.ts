@@ -5,7 +5,7 @@ import { FORK_CHAR_BUDGET, type ForkProfile } from "../fork/context/options.ts";
 import { forkContext } from "../fork/fork.ts";
 import { redactTranscript } from "../stages/redact.ts";
 import { repairPairing } from "../stages/repair.ts";
-import { formatNumber } from "../text/truncate.ts";
+import { formatNumber } from "../text/format-number.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { modelOfFile } from "./files/model-of-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";

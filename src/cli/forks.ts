@@ -3,7 +3,7 @@ import { formatSpan } from "../fork/life/end.ts";
 import { currentRun, type ForkRecord, isLive, workedMs } from "../fork/life/record.ts";
 import { askPlugin } from "../plugin/stores/control-store.ts";
 import { type HeldQuestion, isHeld, type PluginStores } from "../plugin/stores/plugin-stores.ts";
-import { groupBy } from "../text/json.ts";
+import { groupBy } from "../text/group-by.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { type OpenedStores, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";

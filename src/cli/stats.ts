@@ -1,7 +1,8 @@
 import { isMainThread } from "node:worker_threads";
 import { Command } from "commander";
-import { groupBy } from "../text/json.ts";
-import { errorMessage, formatNumber } from "../text/truncate.ts";
+import { errorMessage } from "../text/failure.ts";
+import { formatNumber } from "../text/format-number.ts";
+import { groupBy } from "../text/group-by.ts";
 import { findTranscriptFiles } from "./files/find-files.ts";
 import { readInput } from "./files/read-input.ts";
 import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";

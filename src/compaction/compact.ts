@@ -9,7 +9,7 @@ import {
   text,
   throwProblems,
 } from "../text/check.ts";
-import { isObject } from "../text/json.ts";
+import { isObject } from "../text/unknown-value.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type MessageId, type Transcript } from "../transcript/message.ts";
 import {

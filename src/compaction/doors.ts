@@ -10,7 +10,7 @@ import {
   rule,
   type Shape,
 } from "../text/check.ts";
-import { isObject, omitUndefined } from "../text/json.ts";
+import { isObject, omitUndefined } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { SessionHook } from "./ask.ts";

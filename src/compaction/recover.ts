@@ -21,9 +21,9 @@ import {
   type Shape,
   text,
 } from "../text/check.ts";
-import { isObject } from "../text/json.ts";
 import { normalizeTypedText } from "../text/normalize.ts";
 import { truncate } from "../text/truncate.ts";
+import { isObject } from "../text/unknown-value.ts";
 import { handleOf } from "../transcript/content.ts";
 import { applyEdits, type Edit, type Handle, hideMessage, runStages } from "../transcript/edit.ts";
 import {

@@ -1,13 +1,13 @@
 import { timeOf } from "../formats/lines/line-format.ts";
+import { safeJson } from "../text/json.ts";
 import {
   asArray,
   asNumber,
   asObject,
   asString,
   omitUndefined,
-  safeJson,
   type UnknownObject,
-} from "../text/json.ts";
+} from "../text/unknown-value.ts";
 import {
   createLineage,
   type RecordedChange,

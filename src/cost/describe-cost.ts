@@ -1,5 +1,5 @@
 import type { ModelRow } from "../models/model-row.ts";
-import { formatNumber, formatUSD, plural } from "../text/truncate.ts";
+import { formatNumber, formatUSD, plural } from "../text/format-number.ts";
 import type { BreakCause, CacheBreak, SessionCost } from "./explain-cost.ts";
 import { createPriceFinder } from "./recorded-request.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { linesOf, next, type Sent, START, size, text } from "../../test/rig/cache-session.ts";
 import { readModelRows } from "../models/model-row.ts";
-import { asObject } from "../text/json.ts";
+import { asObject } from "../text/unknown-value.ts";
 import { dearest } from "./describe-cost.ts";
 import { type BreakCause, explainCost } from "./explain-cost.ts";
 import { readRequests } from "./read-requests.ts";

@@ -1,8 +1,9 @@
 import { type CacheProfile, cacheProfile, NO_CACHE } from "../models/cache-profile.ts";
 import { ownRow } from "../models/model-facts.ts";
 import type { ModelRow } from "../models/model-row.ts";
-import { asObject, asString, omitUndefined, safeJson } from "../text/json.ts";
-import { formatNumber } from "../text/truncate.ts";
+import { formatNumber } from "../text/format-number.ts";
+import { safeJson } from "../text/json.ts";
+import { asObject, asString, omitUndefined } from "../text/unknown-value.ts";
 import {
   type CostTotals,
   createPriceFinder,

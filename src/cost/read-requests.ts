@@ -2,7 +2,14 @@ import type { FormatName } from "../formats/detect-format.ts";
 import { codexLine } from "../formats/files/codex/codex-line.ts";
 import { timeOf } from "../formats/lines/line-format.ts";
 import { readTokens } from "../formats/wires/opencode/decode-messages.ts";
-import { asArray, asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../text/json.ts";
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  omitUndefined,
+  type UnknownObject,
+} from "../text/unknown-value.ts";
 import type { ModelRef, Transcript, Usage } from "../transcript/message.ts";
 import { claudeCodeRequests } from "./claude-code-requests.ts";
 import {

@@ -8,7 +8,7 @@ import { aiSdk } from "../formats/wires/ai-sdk/ai-sdk.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
 import type { AnthropicMessage } from "../formats/wires/anthropic/read-message.ts";
 import { opencode2Request } from "../formats/wires/opencode2/opencode2-request.ts";
-import { asArray, asObject, type UnknownObject } from "../text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../text/unknown-value.ts";
 import type { Format } from "../transcript/format.ts";
 import { forkContext } from "./fork.ts";
 

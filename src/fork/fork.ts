@@ -17,8 +17,8 @@ import {
   missedFloors,
   type TierLimits,
 } from "../stages/tiers.ts";
+import { oneLine } from "../text/clip.ts";
 import { fenceData } from "../text/fence.ts";
-import { oneLine } from "../text/truncate.ts";
 import { readCarriedFacts } from "../transcript/carried-facts.ts";
 import { createRenderer, leastChars, memoize, renderMessage } from "../transcript/content.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";

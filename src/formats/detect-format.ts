@@ -1,4 +1,4 @@
-import { asObject, asString, isObject, type UnknownObject } from "../text/json.ts";
+import { asObject, asString, isObject, type UnknownObject } from "../text/unknown-value.ts";
 
 /** The formats that a file can be in. */
 export type FormatName =

@@ -7,7 +7,7 @@ import {
   type Shape,
   show,
 } from "../text/check.ts";
-import { asObject, asString } from "../text/json.ts";
+import { asObject, asString } from "../text/unknown-value.ts";
 import type { Format } from "../transcript/format.ts";
 import { type Transcript, withUniqueIds } from "../transcript/message.ts";
 import { type DetectedFormat, detectFormat, type FormatName } from "./detect-format.ts";

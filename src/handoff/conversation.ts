@@ -2,7 +2,8 @@ import type { FormatName } from "../formats/detect-format.ts";
 import { isHostContext } from "../formats/files/codex/read-lines.ts";
 import { NUL_MARK } from "../formats/lines/read-json-lines.ts";
 import { compactionBoundary, hideFailedSummaries } from "../stages/boundary.ts";
-import { jsonOrText, mapStrings } from "../text/json.ts";
+import { jsonOrText } from "../text/json.ts";
+import { mapStrings } from "../text/map-strings.ts";
 import { outcomeText } from "../transcript/content.ts";
 import { runStages } from "../transcript/edit.ts";
 import {

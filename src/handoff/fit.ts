@@ -1,5 +1,6 @@
 import { type ForkContext, forkContext } from "../fork/fork.ts";
-import { commonLimit, truncate } from "../text/truncate.ts";
+import { commonLimit } from "../text/clip.ts";
+import { truncate } from "../text/truncate.ts";
 import { type Message, type MessageId, type Transcript, withUniqueIds } from "../transcript/message.ts";
 import type { Part, TextPart } from "../transcript/part.ts";
 

@@ -1,4 +1,11 @@
-import { asArray, asObject, asString, isObject, omitUndefined, type UnknownObject } from "../text/json.ts";
+import {
+  asArray,
+  asObject,
+  asString,
+  isObject,
+  omitUndefined,
+  type UnknownObject,
+} from "../text/unknown-value.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 

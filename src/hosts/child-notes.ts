@@ -2,7 +2,8 @@ import { join } from "node:path";
 import type { HostValue } from "../plugin/host/agent-host.ts";
 import { projectFolder } from "../plugin/stores/folders.ts";
 import { createFileRecordStore } from "../stores/files/record-store.ts";
-import { asNumber, asObject, asString, textOrJson } from "../text/json.ts";
+import { textOrJson } from "../text/json.ts";
+import { asNumber, asObject, asString } from "../text/unknown-value.ts";
 
 /**
  * What an agent does not keep of the children's sessions: under which session one hangs, and our note on it.

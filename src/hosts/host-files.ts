@@ -2,7 +2,8 @@ import { constants } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { AgentHost, WholeOutput } from "../plugin/host/agent-host.ts";
-import { asString, safeJson } from "../text/json.ts";
+import { safeJson } from "../text/json.ts";
+import { asString } from "../text/unknown-value.ts";
 
 /** The whole of a command's output from the host's file, with what the host says behind its own notice of the cut. */
 export async function wholeFromFile(path: string, shown: string, noticeEnd: number): Promise<WholeOutput> {

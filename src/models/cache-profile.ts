@@ -1,5 +1,5 @@
 import { check, limitFrom, numberFrom, type Rule, required, rule, type Shape } from "../text/check.ts";
-import { isObject } from "../text/json.ts";
+import { isObject } from "../text/unknown-value.ts";
 import { type ModelFacts, type ModelLookup, modelFacts } from "./model-facts.ts";
 import type { ModelRef } from "./model-ref.ts";
 import { lifeMs } from "./model-row.ts";

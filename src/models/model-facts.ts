@@ -1,4 +1,4 @@
-import { omitUndefined } from "../text/json.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import { familyOf, isModelNamed, modelWords, windowInName } from "./model-name.ts";
 import type { ModelRef } from "./model-ref.ts";
 import type { AfterEdit, DatedPrices, LongPrompts, ModelRow, Resend } from "./model-row.ts";

@@ -1,4 +1,4 @@
-import { omitUndefined } from "../text/json.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import { type ModelLookup, modelFacts } from "./model-facts.ts";
 import type { ModelRef } from "./model-ref.ts";
 import type { DatedPrices, LongPrompts } from "./model-row.ts";

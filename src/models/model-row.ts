@@ -14,7 +14,7 @@ import {
   text,
   throwProblems,
 } from "../text/check.ts";
-import { isObject } from "../text/json.ts";
+import { isObject } from "../text/unknown-value.ts";
 
 /**
  * What is known of one model, or of several that do not differ. A cell that is not known is left out. Rows of a user

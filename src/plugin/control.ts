@@ -4,8 +4,9 @@ import { currentRun, isLive } from "../fork/life/record.ts";
 import type { RecordFound, RecordState } from "../fork/life/record-store.ts";
 import { createLease, leaseRecordId, readLease } from "../fork/life/stored-record.ts";
 import { currentProcess } from "../stores/files/exclusive-access.ts";
-import { asNumber, asObject, asString, jsonOrText } from "../text/json.ts";
-import { plural } from "../text/truncate.ts";
+import { plural } from "../text/format-number.ts";
+import { jsonOrText } from "../text/json.ts";
+import { asNumber, asObject, asString } from "../text/unknown-value.ts";
 import type { Feature, PluginContext } from "./context/context.ts";
 import type { Forks } from "./forks/forks.ts";
 import {

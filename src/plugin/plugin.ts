@@ -1,4 +1,4 @@
-import { createLruMap } from "../text/json.ts";
+import { createLruMap } from "../text/lru-map.ts";
 import {
   createPluginContext,
   type Environment,

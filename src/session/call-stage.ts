@@ -1,6 +1,7 @@
 import { callWithin } from "../compaction/ports/call-within.ts";
 import { errorText } from "../compaction/summary/text.ts";
-import { deepEqual, isObject } from "../text/json.ts";
+import { deepEqual } from "../text/deep-equal.ts";
+import { isObject } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { withoutPinned } from "./pinned.ts";

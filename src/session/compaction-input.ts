@@ -1,6 +1,6 @@
 import type { CompactionInput, CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import { keepAmount } from "../compaction/plan/window.ts";
-import { omitUndefined } from "../text/json.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import { estimateMessageTokens } from "../transcript/estimate-message.ts";
 import { EMPTY_HISTORY, withBatches } from "./history.ts";
 import type { SessionState } from "./state.ts";

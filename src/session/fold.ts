@@ -1,4 +1,4 @@
-import { deepEqual } from "../text/json.ts";
+import { deepEqual } from "../text/deep-equal.ts";
 import { applyBatches, type Edit, hideMessage, type InsertMessage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { type EditBatch, type History, targetsOf, withBatches } from "./history.ts";

@@ -1,4 +1,4 @@
-import { deepEqual } from "../text/json.ts";
+import { deepEqual } from "../text/deep-equal.ts";
 import { applyBatches, type Edit } from "../transcript/edit.ts";
 import { commonLength, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { appendTo, observeIn } from "./source-messages.ts";

@@ -1,4 +1,4 @@
-import { asObject } from "../text/json.ts";
+import { asObject } from "../text/unknown-value.ts";
 
 /** What refusals and answers have shown of one model's window. */
 export interface LearnedWindow {

@@ -1,7 +1,7 @@
 import { callListener, callWithin } from "../compaction/ports/call-within.ts";
 import type { Clock } from "../compaction/ports/summarizer.ts";
 import { errorText } from "../compaction/summary/text.ts";
-import { asObject } from "../text/json.ts";
+import { asObject } from "../text/unknown-value.ts";
 import type { SessionEvent, WarningCode } from "./events.ts";
 import type { EditBatch } from "./history.ts";
 import type { Journal } from "./journal.ts";

@@ -1,7 +1,7 @@
 import { detectSilentOverflow, stepToCheck } from "../compaction/trigger/overflow.ts";
 import { tokenFamilyOf } from "../models/token-family.ts";
-import { omitUndefined } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import { hasOnlyStub, outcomeText } from "../transcript/content.ts";
 import {
   type ContextEstimate,

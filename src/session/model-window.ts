@@ -15,7 +15,8 @@ import {
   type TokenLimit,
 } from "../compaction/trigger/should-compact.ts";
 import { type ModelFacts, modelFacts, windowThatTook } from "../models/model-facts.ts";
-import { deepEqual, omitUndefined } from "../text/json.ts";
+import { deepEqual } from "../text/deep-equal.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import type { ModelRef, Usage } from "../transcript/message.ts";
 import { type LearnedWindow, MAX_FACTOR, MIN_WINDOW_TOKENS } from "./learned-window.ts";
 import type { ResolvedSessionOptions } from "./options.ts";

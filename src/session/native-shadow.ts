@@ -2,7 +2,7 @@ import { compactionEdits } from "../compaction/plan/edits.ts";
 import { planCompaction } from "../compaction/plan/plan-compaction.ts";
 import { isUnanswered } from "../compaction/plan/window.ts";
 import { foldSummary } from "../compaction/summary/fold-summary.ts";
-import { omitUndefined } from "../text/json.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import { applyEdits, type Edit, hideMessage, hidePart } from "../transcript/edit.ts";
 import {
   isVisibleToModel,

@@ -45,8 +45,8 @@ import {
   throwProblems,
   wholeFrom,
 } from "../text/check.ts";
-import { isObject, omitUndefined } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
+import { isObject, omitUndefined } from "../text/unknown-value.ts";
 import {
   completeToolOutputLimits,
   DEFAULT_TOOL_OUTPUT_LIMITS,

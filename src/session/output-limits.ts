@@ -1,5 +1,5 @@
+import { commonLimit } from "../text/clip.ts";
 import { CHARS_PER_TOKEN, estimateTokens } from "../text/tokens/estimate-tokens.ts";
-import { commonLimit } from "../text/truncate.ts";
 import { isWithinLimits, type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import { type BoundedToolOutput, boundToolOutput } from "../tool-output/truncate-tool-content.ts";

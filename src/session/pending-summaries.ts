@@ -6,8 +6,8 @@ import {
   maxAnswerCodePoints,
   type ToolResultRef,
 } from "../compaction/tool-summaries/plan-tool-summaries.ts";
-import { isObject } from "../text/json.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";
+import { isObject } from "../text/unknown-value.ts";
 
 /**
  * The calls of the summarizer that tool results wait for. What is asked for is in the state and the journal, and again with

@@ -2,7 +2,8 @@ import { callWithin } from "../compaction/ports/call-within.ts";
 import type { Clock } from "../compaction/ports/summarizer.ts";
 import { errorText } from "../compaction/summary/text.ts";
 import { callback, objectOf, type Problem, type Rule, required, rule, type Shape } from "../text/check.ts";
-import { asObject, isObject, jsonOrText } from "../text/json.ts";
+import { jsonOrText } from "../text/json.ts";
+import { asObject, isObject } from "../text/unknown-value.ts";
 import type { Journal, JournalContent, JournalProblem } from "./journal.ts";
 
 /** Where the state of a conversation is kept as a list of small values, such as rows of a table. */

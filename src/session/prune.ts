@@ -8,7 +8,7 @@ import {
 import { PRUNE_SHAPE, type PruneOptions, prune } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
 import { check, numberFrom, oneOf, type Rule, rule, type Shape } from "../text/check.ts";
-import { omitUndefined } from "../text/json.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import {
   charsOf,

@@ -1,10 +1,12 @@
 import { aMeasure, check, required, rule } from "../text/check.ts";
 import { fenceSpeakers } from "../text/fence.ts";
-import { isObject, safeJson } from "../text/json.ts";
+import { plural } from "../text/format-number.ts";
+import { safeJson } from "../text/json.ts";
 import { normalizeOutput } from "../text/normalize.ts";
 import type { IndexedText } from "../text/search/text-index.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
-import { countLines, headCut, plural, tailCut, truncate } from "../text/truncate.ts";
+import { countLines, headCut, tailCut, truncate } from "../text/truncate.ts";
+import { isObject } from "../text/unknown-value.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import {
   filePlaceholder,

@@ -1,4 +1,4 @@
-import { isObject, omitUndefined, type UnknownObject } from "../text/json.ts";
+import { isObject, omitUndefined, type UnknownObject } from "../text/unknown-value.ts";
 import type { Usage } from "../transcript/message.ts";
 import type { LearnedWindow } from "./learned-window.ts";
 import type { LedgerEntry } from "./ledger.ts";

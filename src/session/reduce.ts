@@ -7,7 +7,8 @@ import {
   COOL_DOWN_TURNS,
   type CompactionSettings,
 } from "../compaction/trigger/should-compact.ts";
-import { deepEqual, omitUndefined } from "../text/json.ts";
+import { deepEqual } from "../text/deep-equal.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { clearedAtOf } from "../transcript/estimate-context.ts";
 import {

@@ -1,7 +1,7 @@
 import { callWithin } from "../compaction/ports/call-within.ts";
 import { handleOfRef } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
-import { asNumber, asObject, isObject, omitUndefined } from "../text/json.ts";
+import { asNumber, asObject, isObject, omitUndefined } from "../text/unknown-value.ts";
 import { handleOf } from "../transcript/content.ts";
 import { applyBatches } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";

@@ -13,7 +13,7 @@ import {
 } from "../compaction/plan/plan-compaction.ts";
 import { callWithin } from "../compaction/ports/call-within.ts";
 import type { Clock } from "../compaction/ports/summarizer.ts";
-import { omitUndefined } from "../text/json.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import type { RunResult } from "./action.ts";

@@ -1,4 +1,4 @@
-import { omitUndefined } from "../text/json.ts";
+import { omitUndefined } from "../text/unknown-value.ts";
 import type { Handle } from "../transcript/edit.ts";
 import { commonLength, type Message, type MessageId } from "../transcript/message.ts";
 import type { WarningCode } from "./events.ts";

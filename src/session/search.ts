@@ -1,9 +1,10 @@
+import { plural } from "../text/format-number.ts";
 import { normalizeOutput } from "../text/normalize.ts";
 import type { FoundLine, FoundText } from "../text/search/look-into.ts";
 import { searchTexts } from "../text/search/search-texts.ts";
 import { createTextIndex, type IndexEntry, type IndexedText } from "../text/search/text-index.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
-import { countLines, headCut, plural, tailCut } from "../text/truncate.ts";
+import { countLines, headCut, tailCut } from "../text/truncate.ts";
 import type { Handle } from "../transcript/edit.ts";
 
 /** What a search found among the texts out of the model's sight. */

@@ -19,7 +19,7 @@ import {
   required,
   throwProblems,
 } from "../text/check.ts";
-import { asObject, asString, omitUndefined } from "../text/json.ts";
+import { asObject, asString, omitUndefined } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";
 import {
   type Message,

@@ -1,4 +1,5 @@
-import { deepEqual, isObject } from "../text/json.ts";
+import { deepEqual } from "../text/deep-equal.ts";
+import { isObject } from "../text/unknown-value.ts";
 import {
   checkTranscript,
   hasMessageFields,

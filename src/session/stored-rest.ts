@@ -1,5 +1,8 @@
 import { RECOVERY_LADDER } from "../compaction/recover.ts";
-import { deepEqual, hashText, isObject, safeJson, type UnknownObject } from "../text/json.ts";
+import { deepEqual } from "../text/deep-equal.ts";
+import { hashText } from "../text/hash-text.ts";
+import { safeJson } from "../text/json.ts";
+import { isObject, type UnknownObject } from "../text/unknown-value.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { readWindows } from "./learned-window.ts";
 import type { ResolvedSessionOptions } from "./options.ts";

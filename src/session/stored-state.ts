@@ -1,5 +1,7 @@
+import { deepEqual } from "../text/deep-equal.ts";
 import { decodeDelta, encodeDelta, type TextDelta } from "../text/delta.ts";
-import { deepEqual, hashText, isObject, omitUndefined, type UnknownObject } from "../text/json.ts";
+import { hashText } from "../text/hash-text.ts";
+import { isObject, omitUndefined, type UnknownObject } from "../text/unknown-value.ts";
 import { type Edit, hideMessage } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { playThinking, randomThinkingScript } from "../../test/rig/bound-thinking/thinking-conversation.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
-import type { UnknownObject } from "../text/json.ts";
+import type { UnknownObject } from "../text/unknown-value.ts";
 import type { Session } from "./session.ts";
 
 const encode = (session: Session, request: UnknownObject): UnknownObject => {

@@ -1,5 +1,7 @@
 import type { AfterEdit } from "../models/model-row.ts";
-import { hashText, isObject, safeJson } from "../text/json.ts";
+import { hashText } from "../text/hash-text.ts";
+import { safeJson } from "../text/json.ts";
+import { isObject } from "../text/unknown-value.ts";
 import { applyEdits, type Edit, hidePart } from "../transcript/edit.ts";
 import {
   type Message,

@@ -1,5 +1,5 @@
 import { callback, limitFrom, oneOf, readOptions, required, type Shape } from "../text/check.ts";
-import { commonLimit } from "../text/truncate.ts";
+import { commonLimit } from "../text/clip.ts";
 import {
   handleOf,
   isCleared,

@@ -1,4 +1,5 @@
-import { isObject, tryJson, type UnknownObject } from "../text/json.ts";
+import { tryJson } from "../text/json.ts";
+import { isObject, type UnknownObject } from "../text/unknown-value.ts";
 import { isVisibleToModel, type Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 

@@ -1,5 +1,5 @@
 import { optionsCheck } from "../text/check.ts";
-import { mapStrings } from "../text/json.ts";
+import { mapStrings } from "../text/map-strings.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { REDACT_SHAPE, type RedactOptions, redactSecretsWithReport } from "../text/secrets/redact-secrets.ts";
 import { outcomeText } from "../transcript/content.ts";

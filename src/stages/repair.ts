@@ -1,5 +1,5 @@
 import { NO_OPTIONS, oneOf, optionsCheck, type Shape } from "../text/check.ts";
-import { mapStrings } from "../text/json.ts";
+import { mapStrings } from "../text/map-strings.ts";
 import { isMalformed, normalizeText, normalizeTypedText } from "../text/normalize.ts";
 import { outcomeText } from "../transcript/content.ts";
 import { type Edit, type EditReason, hideMessage, hidePart } from "../transcript/edit.ts";

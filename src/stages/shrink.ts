@@ -1,5 +1,6 @@
+import { clipJson } from "../text/clip.ts";
 import { safeJson } from "../text/json.ts";
-import { clipJson, headCut, truncate } from "../text/truncate.ts";
+import { headCut, truncate } from "../text/truncate.ts";
 import { cutOutcome, describeFile, handleOf, isCleared, outcomeText } from "../transcript/content.ts";
 import { applyEdits, type Edit, type EditReason } from "../transcript/edit.ts";
 import { IMAGE_CHARS } from "../transcript/estimate-message.ts";

@@ -1,5 +1,7 @@
 import { listOf, numberFrom, readOptions, type Shape, text } from "../text/check.ts";
-import { hashText, mapStrings, tryJson } from "../text/json.ts";
+import { hashText } from "../text/hash-text.ts";
+import { tryJson } from "../text/json.ts";
+import { mapStrings } from "../text/map-strings.ts";
 import { tailCut } from "../text/truncate.ts";
 import {
   createToolMatcher,

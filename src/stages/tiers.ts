@@ -9,8 +9,9 @@ import {
   type Shape,
   text,
 } from "../text/check.ts";
-import { groupBy, safeJson } from "../text/json.ts";
-import { shouldUseHeadTail } from "../text/truncate.ts";
+import { groupBy } from "../text/group-by.ts";
+import { shouldUseHeadTail } from "../text/head-tail.ts";
+import { safeJson } from "../text/json.ts";
 import {
   cutOutcome,
   handleOf,

@@ -1,6 +1,6 @@
 import type { RecordFound, RecordState, RecordStore } from "../fork/life/record-store.ts";
 import type { Journal } from "../session/journal.ts";
-import { toJson } from "../text/json.ts";
+import { toJson } from "../text/failure.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { isObject, type UnknownObject } from "./json.ts";
+import { isObject, type UnknownObject } from "./unknown-value.ts";
 
 /** Thrown when options cannot be used; lists every problem at once. */
 export class ConfigurationError extends Error {

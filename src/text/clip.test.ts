@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../test/rig/runs.ts";
-import { mapStrings, safeJson } from "./json.ts";
-import { clip, clipJson, clipLine, errorMessage, formatBytes, oneLine, plural } from "./truncate.ts";
+import { clip, clipJson, clipLine, commonLimit, oneLine } from "./clip.ts";
+import { safeJson } from "./json.ts";
+
+const cyclic: Record<string, unknown> = { name: "self" };
+cyclic.self = cyclic;
 
 describe("a text for one line", () => {
   it("has no line breaks, no runs of blanks and none at its ends", () => {
@@ -20,55 +23,6 @@ describe("a text for one line", () => {
 
   it("costs little where the text is huge", () => {
     expect(clipLine(" ".repeat(10_000_000), 20)).toBe("");
-  });
-});
-
-describe("a number for people", () => {
-  it("has its noun", () => {
-    expect([0, 1, 2].map((count) => plural(count, "line"))).toEqual(["0 lines", "1 line", "2 lines"]);
-  });
-
-  it("has its unit", () => {
-    expect([0, 1_023, 1_024, 1_048_575, 1_048_576].map(formatBytes)).toEqual([
-      "0 B",
-      "1023 B",
-      "1.0 KB",
-      "1024.0 KB",
-      "1.0 MB",
-    ]);
-  });
-});
-
-it("reads what was thrown, whatever it is", () => {
-  expect(errorMessage(new TypeError("no"))).toBe("no");
-  expect(errorMessage("plain")).toBe("plain");
-  expect(errorMessage(undefined)).toBe("undefined");
-  expect(errorMessage(Object.create(null))).toBe("threw something that cannot be read");
-});
-
-const cyclic: Record<string, unknown> = { name: "self" };
-cyclic.self = cyclic;
-const throwing = {
-  toJSON() {
-    throw new Error("no JSON today");
-  },
-};
-
-describe("safeJson", () => {
-  it.each([
-    { name: "a cycle", value: cyclic },
-    { name: "a BigInt", value: { n: 1n } },
-    { name: "a throwing toJSON", value: throwing },
-    { name: "a function", value: () => 1 },
-    { name: "undefined", value: undefined },
-  ])("prints {...} for $name (DA-18)", ({ value }) => expect(safeJson(value)).toBe("{...}"));
-
-  it("prints everything else as JSON does", () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        expect(safeJson(value)).toBe(JSON.stringify(value));
-      }),
-    );
   });
 });
 
@@ -101,33 +55,6 @@ describe("clipJson", () => {
       }),
       { numRuns: runs(1_000) },
     );
-  });
-});
-
-describe("mapStrings", () => {
-  it("gives the same reference when no string changes", () => {
-    fc.assert(
-      fc.property(fc.object(), (value) => {
-        expect(mapStrings(value, (text) => text)).toBe(value);
-      }),
-    );
-  });
-
-  it("takes NaN for itself", () => {
-    const value = { n: Number.NaN, list: [Number.NaN] };
-    expect(mapStrings(value, (text) => text)).toBe(value);
-  });
-
-  it("survives cycles, deep nesting and throwing getters", () => {
-    let deep: unknown = "x";
-    for (let level = 0; level < 20_000; level++) deep = [deep];
-    const hostile = {
-      get boom() {
-        throw new Error("no");
-      },
-    };
-    for (const value of [cyclic, deep, hostile])
-      expect(() => mapStrings(value, (text) => `${text}!`)).not.toThrow();
   });
 });
 
@@ -167,5 +94,18 @@ describe("the length to which clipJson cuts", () => {
     expect(chars(clipped)).toBeLessThanOrEqual(500);
     expect(clipped.content.length).toBeGreaterThan(250);
     expect(content.startsWith(clipped.content.slice(0, -3))).toBe(true);
+  });
+});
+
+describe("commonLimit", () => {
+  it.each([
+    { lengths: [10, 20, 30], room: 60, limit: Number.POSITIVE_INFINITY },
+    { lengths: [10, 20, 30], room: 59, limit: 29 },
+    { lengths: [30, 10, 20], room: 45, limit: 17.5 },
+    { lengths: [30, 30], room: 10, limit: 5 },
+    { lengths: [], room: 0, limit: Number.POSITIVE_INFINITY },
+    { lengths: [], room: -1, limit: 0 },
+  ])("of $lengths in $room is $limit", ({ lengths, room, limit }) => {
+    expect(commonLimit(lengths, room)).toBe(limit);
   });
 });

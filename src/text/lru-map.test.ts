@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createLruMap } from "./json.ts";
+import { createLruMap } from "./lru-map.ts";
 
 it("holds no more than it may, and forgets what was not used for longest", () => {
   const map = createLruMap<string, number>(2);
@@ -24,4 +24,16 @@ it("forgets what it is told to forget", () => {
   map.set("a", 1);
   map.delete("a");
   expect(map.get("a")).toBeUndefined();
+});
+
+it("names its keys, the one that was not used for longest first", () => {
+  const map = createLruMap<string, number>(2);
+  map.set("a", 1);
+  map.set("b", 2);
+  map.get("a");
+  expect(map.keys()).toEqual(["b", "a"]);
+  map.get("none");
+  expect(map.keys()).toEqual(["b", "a"]);
+  map.set("c", 3);
+  expect(map.keys()).toEqual(["a", "c"]);
 });

@@ -3,17 +3,7 @@ import { describe, expect, it } from "vitest";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { ConfigurationError } from "./check.ts";
-import {
-  commonLimit,
-  FORK_ERROR_PATTERNS,
-  FORK_MORE_ERROR_PATTERNS,
-  headCut,
-  shouldUseHeadTail,
-  tailCut,
-  truncate,
-  truncateWithStrategy,
-  truncationMarker,
-} from "./truncate.ts";
+import { headCut, tailCut, truncate, truncateWithStrategy, truncationMarker } from "./truncate.ts";
 
 const anyOptions = fc
   .record({
@@ -223,63 +213,4 @@ describe("a cut", () => {
       "h".repeat(80) + truncationMarker(100, "head-tail") + "t".repeat(20),
     );
   });
-});
-
-describe("commonLimit", () => {
-  it.each([
-    { lengths: [10, 20, 30], room: 60, limit: Number.POSITIVE_INFINITY },
-    { lengths: [10, 20, 30], room: 59, limit: 29 },
-    { lengths: [30, 10, 20], room: 45, limit: 17.5 },
-    { lengths: [30, 30], room: 10, limit: 5 },
-    { lengths: [], room: 0, limit: Number.POSITIVE_INFINITY },
-    { lengths: [], room: -1, limit: 0 },
-  ])("of $lengths in $room is $limit", ({ lengths, room, limit }) => {
-    expect(commonLimit(lengths, room)).toBe(limit);
-  });
-});
-
-it.each(["bash", "my_bash_tool", "pty", "exec", "Bash", "EXECUTE"])("%s is a terminal tool", (tool) => {
-  expect(shouldUseHeadTail(tool, "fine")).toBe(true);
-});
-
-it.each([...FORK_ERROR_PATTERNS, ...FORK_MORE_ERROR_PATTERNS])(
-  "a text with %s speaks of an error",
-  (pattern) => {
-    expect(shouldUseHeadTail("read", `before ${pattern} after`)).toBe(true);
-  },
-);
-
-it.each([
-  "Traceback (most recent call last)",
-  "Exception in thread main",
-  "Failed to open",
-  "panic: nil map",
-  "FATAL: no database",
-])("%s is seen although the documented patterns miss it (DA-16)", (text) => {
-  expect(FORK_ERROR_PATTERNS.some((pattern) => text.includes(pattern))).toBe(false);
-  expect(shouldUseHeadTail("read", text)).toBe(true);
-});
-
-it("other texts of other tools keep their beginning only", () => {
-  expect(shouldUseHeadTail("read", "export const answer = 42;")).toBe(false);
-});
-
-it.each([16_384, 16_385, 60_000, 1_000_000])("sees an error anywhere in a text of %i characters", (chars) => {
-  const at = (start: number) => `${"x".repeat(start)}error${"x".repeat(chars - start - 5)}`;
-  for (const share of [0, 0.25, 0.5, 0.75])
-    expect(shouldUseHeadTail("read", at(Math.floor(share * chars)))).toBe(true);
-  expect(shouldUseHeadTail("read", at(chars - 5))).toBe(true);
-  expect(shouldUseHeadTail("read", "x".repeat(chars))).toBe(false);
-});
-
-it("has the seven documented patterns", () => {
-  expect(FORK_ERROR_PATTERNS).toEqual([
-    "error",
-    "Error",
-    "ERROR",
-    "failed",
-    "FAILED",
-    "exception",
-    "traceback",
-  ]);
 });

@@ -1,3 +1,4 @@
+import { formatBytes, plural } from "../text/format-number.ts";
 import {
   EMOJI_STYLE,
   KEYCAP,
@@ -6,7 +7,7 @@ import {
   TEXT_STYLE,
   ZERO_WIDTH_JOINER,
 } from "../text/normalize.ts";
-import { formatBytes, headCut, plural, tailCut } from "../text/truncate.ts";
+import { headCut, tailCut } from "../text/truncate.ts";
 import { addSizes, type TextSize, type ToolOutputLimits, type TruncateMode, textSize } from "./limits.ts";
 import type { SpillFailure, SpillRef } from "./spill.ts";
 

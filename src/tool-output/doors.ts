@@ -1,7 +1,7 @@
 import { gone, methods, objectOf, oneOf, optionsCheck, rule, type Shape, text } from "../text/check.ts";
-import { isObject } from "../text/json.ts";
 import { REDACT_SHAPE, type RedactOptions } from "../text/secrets/redact-secrets.ts";
 import type { Cut } from "../text/truncate.ts";
+import { isObject } from "../text/unknown-value.ts";
 import { type RawToolOutputLimits, TOOL_OUTPUT_LIMIT_SHAPE, type ToolOutputLimits } from "./limits.ts";
 import type { TextBlock, ToolContentBlock } from "./read-blocks.ts";
 import type { SpillStore } from "./spill.ts";

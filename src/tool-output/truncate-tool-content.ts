@@ -10,9 +10,9 @@ import {
   text,
   throwProblems,
 } from "../text/check.ts";
-import { isObject } from "../text/json.ts";
 import { REDACT_SHAPE, type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import type { Cut } from "../text/truncate.ts";
+import { isObject } from "../text/unknown-value.ts";
 import {
   binaryNotice,
   cutNotice,

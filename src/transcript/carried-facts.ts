@@ -1,4 +1,4 @@
-import { asString, isObject } from "../text/json.ts";
+import { asString, isObject } from "../text/unknown-value.ts";
 import type { Handle } from "./part.ts";
 
 /** What a compaction keeps beside its prose, as data, so that the next one can carry it further. */

@@ -1,7 +1,8 @@
 import { fenceData } from "../text/fence.ts";
-import { asObject, asString, safeJson } from "../text/json.ts";
+import { safeJson } from "../text/json.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { type TruncateOptions, truncate } from "../text/truncate.ts";
+import { asObject, asString } from "../text/unknown-value.ts";
 import {
   isVisibleToModel,
   type Message,

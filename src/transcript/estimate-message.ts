@@ -1,5 +1,5 @@
 import { anything, NO_OPTIONS, optionsCheck, rule, type Shape } from "../text/check.ts";
-import { isObject, safeJson } from "../text/json.ts";
+import { safeJson } from "../text/json.ts";
 import {
   CHARS_PER_TOKEN,
   ESTIMATOR_SHAPE,
@@ -9,6 +9,7 @@ import {
   type TokenFamily,
   unroundedTokens,
 } from "../text/tokens/estimate-tokens.ts";
+import { isObject } from "../text/unknown-value.ts";
 import { isCleared, isMedia, outcomeText } from "./content.ts";
 import { isVisibleToModel, type Message, shownOutcome } from "./message.ts";
 import { CLEARED_PLACEHOLDER, type FilePart, type Part, type ReasoningPart } from "./part.ts";

@@ -1,4 +1,4 @@
-import { mapStrings } from "../text/json.ts";
+import { mapStrings } from "../text/map-strings.ts";
 import { isMalformed, normalizeTypedText } from "../text/normalize.ts";
 import { outcomeText } from "./content.ts";
 import type { ApplyOptions, Edit } from "./edit.ts";

@@ -1,7 +1,7 @@
 import type { ModelRef } from "../models/model-ref.ts";
 import { objectOf, type Problem, type Rule, required, show, text, throwProblems } from "../text/check.ts";
-import { asObject, asString, isObject } from "../text/json.ts";
 import { normalizeText, normalizeTypedText } from "../text/normalize.ts";
+import { asObject, asString, isObject } from "../text/unknown-value.ts";
 import type { CarriedFacts } from "./carried-facts.ts";
 import {
   type CallId,

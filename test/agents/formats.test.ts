@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readTranscript } from "../../src/formats/read-transcript.ts";
 import { handOff } from "../../src/handoff/handoff.ts";
 import { filterCompacted } from "../../src/stages/boundary.ts";
-import { asArray, asObject, type UnknownObject } from "../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../src/text/unknown-value.ts";
 import { outcomeText } from "../../src/transcript/content.ts";
 import type { Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeCodex } from "../../src/handoff/writers/session-files.ts";
-import { asObject } from "../../src/text/json.ts";
+import { asObject } from "../../src/text/unknown-value.ts";
 import {
   type AgentWorld,
   claudeCode,

@@ -4,7 +4,7 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Turn, writeClaudeCode } from "../../src/handoff/writers/session-files.ts";
-import { asArray, asObject } from "../../src/text/json.ts";
+import { asArray, asObject } from "../../src/text/unknown-value.ts";
 import { outcomeText } from "../../src/transcript/content.ts";
 import {
   AGENT_PROGRAMS,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { asObject } from "../../src/text/json.ts";
+import { asObject } from "../../src/text/unknown-value.ts";
 import type { AgentWorld } from "../rig/agents/agent-programs.ts";
 import {
   ask,

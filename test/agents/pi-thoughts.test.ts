@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { asArray, asObject, type UnknownObject } from "../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../src/text/unknown-value.ts";
 import { type AgentWorld, createAgentWorld, pi } from "../rig/agents/agent-programs.ts";
 import { describeAgent } from "../rig/agents/describe-agent.ts";
 import { unpackCli } from "../rig/agents/packed-cli.ts";

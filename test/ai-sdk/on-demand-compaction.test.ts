@@ -2,7 +2,7 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { generateText, type ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { type CarryoverOptions, carryover } from "../../src/ai-sdk.ts";
-import { asArray, asObject, type UnknownObject } from "../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../src/text/unknown-value.ts";
 import { createThinkingCheck, isThought, type ThinkingRead } from "../rig/bound-thinking/bound-thinking.ts";
 
 const BETA = "compact-2026-09-04";

@@ -13,7 +13,8 @@ import {
   readOpenAIResponsesWire,
   responsesItems,
 } from "../../src/formats/wires/openai-responses/find-faults.ts";
-import { asObject, asString, safeJson, type UnknownObject } from "../../src/text/json.ts";
+import { safeJson } from "../../src/text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../src/text/unknown-value.ts";
 import type { Fault, ProviderRule } from "../../src/transcript/format.ts";
 
 /*

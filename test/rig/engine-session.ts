@@ -5,7 +5,7 @@ import {
   withEngineSettings,
 } from "../../src/session/options.ts";
 import { createSession as createSessionByOptions, type Session } from "../../src/session/session.ts";
-import { omitUndefined } from "../../src/text/json.ts";
+import { omitUndefined } from "../../src/text/unknown-value.ts";
 
 /** The options of a session, and what only the engine can be told: what a test is about is to happen in few messages. */
 export type EngineOptions = Omit<SessionOptions, keyof EngineSettings> & EngineSettings;

@@ -14,7 +14,7 @@ import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
 import type { OwnCompaction } from "../../src/plugin/window/own-compaction.ts";
 import type { PruneWindow } from "../../src/plugin/window/prune.ts";
 import { currentProcess } from "../../src/stores/files/exclusive-access.ts";
-import { asObject } from "../../src/text/json.ts";
+import { asObject } from "../../src/text/unknown-value.ts";
 import { OWNER, runningFork } from "../rig/forks/fork-samples.ts";
 import { hooksOf } from "../rig/plugin-context.ts";
 import { postgresForTests } from "./postgres-place.ts";

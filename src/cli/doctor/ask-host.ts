@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { type AddressInfo, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
-import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../text/json.ts";
+import { jsonOrText } from "../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { isCarryover } from "../opencode/configuration.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { readPluginOptions } from "../../plugin/context/options.ts";
-import { asArray, isObject } from "../../text/json.ts";
+import { asArray, isObject } from "../../text/unknown-value.ts";
 import {
   type ConfiguredPlugin,
   type HostConfiguration,

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { type PluginOptions, readPluginOptions } from "../../plugin/context/options.ts";
-import { asObject, type UnknownObject } from "../../text/json.ts";
+import { asObject, type UnknownObject } from "../../text/unknown-value.ts";
 import {
   type ConfiguredPlugin,
   globalFolder,

@@ -7,7 +7,7 @@ import { listPluginJournals, readPluginJournal } from "../../plugin/stores/journ
 import { readForks } from "../../plugin/stores/plugin-stores.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
 import { openPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
-import { formatBytes } from "../../text/truncate.ts";
+import { formatBytes } from "../../text/format-number.ts";
 import { DATABASE_LABEL, packageFolders } from "../opencode/with-stores.ts";
 import { formatCount, terminalText } from "../terminal/output.ts";
 import type { Finding } from "./finding.ts";

@@ -4,7 +4,8 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { configHome } from "../../plugin/stores/folders.ts";
-import { asArray, asObject, asString, isObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
+import { jsonOrText } from "../../text/json.ts";
+import { asArray, asObject, asString, isObject, type UnknownObject } from "../../text/unknown-value.ts";
 import { type ConfiguredPlugin, isCarryover, isPathSpec, packageOf } from "../opencode/configuration.ts";
 import { runToFile } from "../opencode/sessions.ts";
 

@@ -6,8 +6,9 @@ import { readHookOptions } from "../../hosts/hooks/hook-session.ts";
 import { VERSION } from "../../plugin/control.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
-import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../text/json.ts";
-import { errorMessage } from "../../text/truncate.ts";
+import { errorMessage } from "../../text/failure.ts";
+import { jsonOrText } from "../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { configFolder, settingsFault, unstartedIn } from "../install/claude-code.ts";
 import { listHooks } from "../install/codex.ts";
 import {

@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
-import { asArray, asObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
+import { jsonOrText } from "../../text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../text/unknown-value.ts";
 import { runToFile } from "../opencode/sessions.ts";
 import type { Finding } from "./finding.ts";
 

@@ -20,7 +20,7 @@ import {
 } from "../../eval/report/eval-page.ts";
 import { createEvalReport, type EvalReport, groupReports } from "../../eval/report/eval-report.ts";
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
-import { plural } from "../../text/truncate.ts";
+import { plural } from "../../text/format-number.ts";
 import { findTranscriptFiles } from "../files/find-files.ts";
 import { createFileProgress, currentProgram } from "../files/thread-pool.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";

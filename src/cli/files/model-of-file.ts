@@ -1,4 +1,4 @@
-import { asObject, asString } from "../../text/json.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 import type { InputFile } from "./read-input.ts";
 

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { parentPort, Worker } from "node:worker_threads";
-import { errorMessage } from "../../text/truncate.ts";
+import { errorMessage } from "../../text/failure.ts";
 import { CliError } from "../terminal/cli-error.ts";
 
 /**

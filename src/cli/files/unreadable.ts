@@ -1,6 +1,6 @@
 import { constants } from "node:buffer";
 import { isJsonText } from "../../formats/blocks/message-content.ts";
-import { formatBytes } from "../../text/truncate.ts";
+import { formatBytes } from "../../text/format-number.ts";
 import { CliError } from "../terminal/cli-error.ts";
 
 /** What to say of a file that cannot be read. */

@@ -8,8 +8,8 @@ import type {
   SessionPart,
 } from "../../formats/wires/opencode/decode-messages.ts";
 import { messagesOf, withMessages } from "../../formats/wires/opencode/opencode.ts";
-import { asNumber, asObject, type UnknownObject } from "../../text/json.ts";
-import { errorMessage } from "../../text/truncate.ts";
+import { errorMessage } from "../../text/failure.ts";
+import { asNumber, asObject, type UnknownObject } from "../../text/unknown-value.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { CliError, systemError } from "../terminal/cli-error.ts";
 import type { InputFile } from "./read-input.ts";

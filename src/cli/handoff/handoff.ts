@@ -4,7 +4,7 @@ import { Command, Option } from "commander";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { conversationOf } from "../../handoff/conversation.ts";
 import type { HandoffOptions } from "../../handoff/handoff.ts";
-import { formatNumber } from "../../text/truncate.ts";
+import { formatNumber } from "../../text/format-number.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";

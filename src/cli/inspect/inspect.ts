@@ -19,7 +19,7 @@ import {
 } from "../../inspector/server/serve-inspector.ts";
 import type { InspectedSession } from "../../inspector/view/types.ts";
 import type { ModelRow } from "../../models/model-row.ts";
-import { omitUndefined } from "../../text/json.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "../files/read-models.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";

@@ -13,7 +13,7 @@ import type { InspectedSession } from "../../inspector/view/types.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import { dataHome, pluginFolders } from "../../plugin/stores/folders.ts";
 import type { PluginStores } from "../../plugin/stores/plugin-stores.ts";
-import { omitUndefined } from "../../text/json.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import { readInput, sessionLabel } from "../files/read-input.ts";
 import { queryOpenCode } from "../opencode/sessions.ts";
 import { listLogs, type OpenedStores, withStores } from "../opencode/with-stores.ts";

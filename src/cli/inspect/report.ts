@@ -1,5 +1,5 @@
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
-import { formatNumber } from "../../text/truncate.ts";
+import { formatNumber } from "../../text/format-number.ts";
 import { sessionLabel } from "../files/read-input.ts";
 import type { OpenedSession } from "../sessions/open-session.ts";
 import {

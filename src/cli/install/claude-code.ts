@@ -2,7 +2,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { agentHome } from "../../hosts/host-files.ts";
-import { asObject, deepEqual, isObject, jsonOrText } from "../../text/json.ts";
+import { deepEqual } from "../../text/deep-equal.ts";
+import { jsonOrText } from "../../text/json.ts";
+import { asObject, isObject } from "../../text/unknown-value.ts";
 import { type HookProgram, type InstallPlace, rewriteSettings } from "./run-program.ts";
 
 /** Claude Code: a marketplace of one folder, which it runs in place. */

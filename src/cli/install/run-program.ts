@@ -4,7 +4,8 @@ import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, stat } from "nod
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { dataHome } from "../../plugin/stores/folders.ts";
-import { asArray, jsonOrText } from "../../text/json.ts";
+import { jsonOrText } from "../../text/json.ts";
+import { asArray } from "../../text/unknown-value.ts";
 import { fileVersion, writeFileAtomic } from "../files/write-file.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 

@@ -5,8 +5,8 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { configHome } from "../../plugin/stores/folders.ts";
-import { asArray, asObject, isObject, type UnknownObject } from "../../text/json.ts";
-import { errorMessage } from "../../text/truncate.ts";
+import { errorMessage } from "../../text/failure.ts";
+import { asArray, asObject, isObject, type UnknownObject } from "../../text/unknown-value.ts";
 import { lineAndColumn } from "../files/unreadable.ts";
 
 /** OpenCode's configuration for a folder: every file that it reads, and the plugins in the order in which it loads them. */

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asArray, asObject, asString } from "../../text/json.ts";
+import { asArray, asObject, asString } from "../../text/unknown-value.ts";
 
 /**
  * The newest session that OpenCode keeps, as its `export` writes it: asked of its database, or of version 2 itself.

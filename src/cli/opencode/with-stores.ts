@@ -5,7 +5,8 @@ import { configHome, type PluginFolders, pluginFolders } from "../../plugin/stor
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { isDatabase, type PluginLog, type PluginStores } from "../../plugin/stores/plugin-stores.ts";
 import { hasPassword } from "../../stores/postgres/pool.ts";
-import { asObject, asString, type StoreFailure } from "../../text/json.ts";
+import type { StoreFailure } from "../../text/failure.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 import { isCarryover, readHostConfiguration } from "./configuration.ts";
 

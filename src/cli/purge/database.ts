@@ -5,7 +5,8 @@ import { pathName } from "../../stores/files/file-system.ts";
 import type { PostgresInventory, RowsToDelete, ScopedRecord } from "../../stores/postgres/inventory.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
 import { openPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
-import { groupBy, type StoreFailure } from "../../text/json.ts";
+import type { StoreFailure } from "../../text/failure.ts";
+import { groupBy } from "../../text/group-by.ts";
 import { databaseError, packageFolders } from "../opencode/with-stores.ts";
 import {
   addRecords,

@@ -22,7 +22,8 @@ import {
   TEMPORARY_MAX_AGE_MS,
 } from "../../stores/files/file-system.ts";
 import { createFileRecordStore, GIVEN_VERSION_FILE, recordNameOf } from "../../stores/files/record-store.ts";
-import { codeOf, groupBy } from "../../text/json.ts";
+import { codeOf } from "../../text/failure.ts";
+import { groupBy } from "../../text/group-by.ts";
 import { suiteFolder } from "../eval/fetch-suite.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
 import { sessionFolders } from "../sessions/find-newest-session.ts";

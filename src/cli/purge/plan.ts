@@ -4,7 +4,8 @@ import { isUnfinished } from "../../plugin/forks/clock.ts";
 import { isRunning } from "../../plugin/stores/control-store.ts";
 import { isHeld } from "../../plugin/stores/plugin-stores.ts";
 import { pathName } from "../../stores/files/file-system.ts";
-import { asObject, asString, groupBy } from "../../text/json.ts";
+import { groupBy } from "../../text/group-by.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 
 /** Everything that Carryover has stored, in folders or in a database. */
 export interface InventoryItems {

@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { formatSpan } from "../../fork/life/end.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { pathName } from "../../stores/files/file-system.ts";
-import { formatBytes } from "../../text/truncate.ts";
+import { formatBytes } from "../../text/format-number.ts";
 import { MIN_ID_CHARS } from "../files/unreadable.ts";
 import { DATABASE_LABEL, findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
 import { isOpenCodeId } from "../sessions/open-session.ts";

@@ -5,8 +5,8 @@ import { detectFormat, type FormatName } from "../../formats/detect-format.ts";
 import { type JsonLine, type LineProblem, readJsonLines } from "../../formats/lines/read-json-lines.ts";
 import { closeCutJson, salvageRecords, spreadRecords } from "../../formats/lines/salvage.ts";
 import { formatOf } from "../../formats/read-transcript.ts";
-import { asObject, asString } from "../../text/json.ts";
-import { plural } from "../../text/truncate.ts";
+import { plural } from "../../text/format-number.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import {
   checkMemory,

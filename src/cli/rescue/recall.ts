@@ -12,7 +12,7 @@ import {
   recall,
 } from "../../session/recall.ts";
 import { formatMatches } from "../../session/search.ts";
-import { formatNumber, plural } from "../../text/truncate.ts";
+import { formatNumber, plural } from "../../text/format-number.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { SESSION_ARGUMENT, withSessionFile } from "../sessions/open-session.ts";
 import { CliError } from "../terminal/cli-error.ts";

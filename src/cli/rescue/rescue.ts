@@ -9,8 +9,8 @@ import {
 } from "../../inspector/view/plan-file-compaction.ts";
 import { tokenFamilyOf } from "../../models/token-family.ts";
 import { pluginJournal } from "../../plugin/stores/journal.ts";
+import { formatBytes, formatNumber, plural } from "../../text/format-number.ts";
 import { familyCost } from "../../text/tokens/estimate-tokens.ts";
-import { formatBytes, formatNumber, plural } from "../../text/truncate.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import { type ModelsFlag, modelsOf, withModelsOption } from "../files/read-models.ts";
 import {

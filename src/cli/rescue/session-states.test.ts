@@ -7,7 +7,7 @@ import { createFakeClock } from "../../../test/rig/fakes.ts";
 import { anthropic } from "../../formats/wires/anthropic/anthropic.ts";
 import type { AnthropicMessage } from "../../formats/wires/anthropic/read-message.ts";
 import { createSession, type Session } from "../../session/session.ts";
-import { asObject } from "../../text/json.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import { rescueStates } from "./session-states.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-states-"));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { type BoundFile, boundFiles } from "../../../test/rig/bound-thinking/bound-files.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
-import { asArray, asObject, type UnknownObject } from "../../text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../text/unknown-value.ts";
 import { type Rescued, type RescueFlags, rescue } from "./rescue.ts";
 
 const home = mkdtempSync(join(tmpdir(), "carryover-rescue-"));

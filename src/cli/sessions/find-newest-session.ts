@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sessionsFolder } from "../../hosts/host-files.ts";
 import { dataHome } from "../../plugin/stores/folders.ts";
-import { errorMessage } from "../../text/truncate.ts";
+import { errorMessage } from "../../text/failure.ts";
 import { modifiedMs, newestFiles } from "../files/find-files.ts";
 import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
 import { exportNewestSession, readStoredSession } from "../opencode/sessions.ts";

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { dataHome } from "../../plugin/stores/folders.ts";
-import { asNumber, asObject, asString, omitUndefined } from "../../text/json.ts";
+import { asNumber, asObject, asString, omitUndefined } from "../../text/unknown-value.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 
 /** What is known of a session that was handed over: its file, so that it can be removed again. */

@@ -1,7 +1,9 @@
 import picocolors from "picocolors";
+import { oneLine } from "../../text/clip.ts";
+import { formatNumber } from "../../text/format-number.ts";
 import { normalizeText } from "../../text/normalize.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
-import { formatNumber, headCut, oneLine, tailCut } from "../../text/truncate.ts";
+import { headCut, tailCut } from "../../text/truncate.ts";
 
 /**
  * Lets nothing through to a stream that a terminal would obey: every control character but line breaks and tabs, and every

@@ -1,5 +1,5 @@
 import { tokenFamilyOf } from "../../models/token-family.ts";
-import { omitUndefined } from "../../text/json.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import type { CarriedFacts } from "../../transcript/carried-facts.ts";
 import { handleOf } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";

@@ -1,6 +1,6 @@
 import { filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
-import { omitUndefined } from "../../text/json.ts";
 import { normalizeTypedText } from "../../text/normalize.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../../transcript/estimate-message.ts";
 import {

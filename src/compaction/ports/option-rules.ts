@@ -13,8 +13,8 @@ import {
   type Shape,
   text,
 } from "../../text/check.ts";
-import { isObject } from "../../text/json.ts";
 import { REDACT_SHAPE } from "../../text/secrets/redact-secrets.ts";
+import { isObject } from "../../text/unknown-value.ts";
 import { MODEL_RULE } from "../../transcript/message.ts";
 import { COMPACT_AT_RULE } from "../trigger/compact-at.ts";
 import { LIMITS_SHAPE, OVERFLOW_SHAPE } from "../trigger/overflow.ts";

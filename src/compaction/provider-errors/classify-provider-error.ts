@@ -1,5 +1,5 @@
 import { anyText, NO_OPTIONS, optionsCheck, type Shape } from "../../text/check.ts";
-import { omitUndefined } from "../../text/json.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import { anyOf, codeWords, errorWords, readTokenFigures, type TokenFigures } from "./error-words.ts";
 import { type ErrorStatement, findLookAlike, type ProviderErrorClass } from "./look-alikes.ts";
 import { type ProviderErrorEvidence, readProviderError } from "./read-provider-error.ts";

@@ -1,4 +1,4 @@
-import { omitUndefined } from "../../text/json.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 
 /** An error text as the rules read it: lower case, no quotes, no addresses, single spaces. */
 export function errorWords(text: string): string {

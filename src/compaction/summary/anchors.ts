@@ -1,4 +1,4 @@
-import { clipLine } from "../../text/truncate.ts";
+import { clipLine } from "../../text/clip.ts";
 import { ANCHOR_TYPES, type Anchor, type AnchorType } from "../../transcript/carried-facts.ts";
 import type { TextPiece } from "./text.ts";
 

@@ -1,7 +1,7 @@
 import { listFiles, NO_FILES, newestFiles, recordFiles } from "../../stages/file-access.ts";
-import { groupBy } from "../../text/json.ts";
+import { plural } from "../../text/format-number.ts";
+import { groupBy } from "../../text/group-by.ts";
 import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
-import { plural } from "../../text/truncate.ts";
 import type { CarriedFacts, CarriedWords } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";

@@ -1,4 +1,4 @@
-import { plural } from "../../text/truncate.ts";
+import { plural } from "../../text/format-number.ts";
 import { type CarriedFacts, readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Message, MessageId } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";

@@ -1,5 +1,5 @@
+import { commonLimit } from "../../text/clip.ts";
 import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
-import { commonLimit } from "../../text/truncate.ts";
 import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import { handleOf, hasOnlyStub, isCleared, partText } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";

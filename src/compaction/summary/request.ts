@@ -1,5 +1,5 @@
+import { plural } from "../../text/format-number.ts";
 import { estimateTokens, type TokenEstimator } from "../../text/tokens/estimate-tokens.ts";
-import { plural } from "../../text/truncate.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 import type { SummaryRequest } from "../ports/summarizer.ts";
 import {

@@ -1,9 +1,10 @@
+import { clipLine, ELLIPSIS, oneLine } from "../../text/clip.ts";
 import { FENCED_TAGS, fenceData } from "../../text/fence.ts";
 import { safeJson } from "../../text/json.ts";
 import { normalizeText, normalizeTypedText } from "../../text/normalize.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import { estimateInterval, estimateTokens } from "../../text/tokens/estimate-tokens.ts";
-import { clipLine, ELLIPSIS, headCut, oneLine, tailCut, truncationMarker } from "../../text/truncate.ts";
+import { headCut, tailCut, truncationMarker } from "../../text/truncate.ts";
 import { describeFile, handleOf, isCleared } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";

@@ -1,7 +1,7 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
 import { listOf, optionsCheck, rule, type Shape, text } from "../../text/check.ts";
-import { oneLine } from "../../text/truncate.ts";
+import { oneLine } from "../../text/clip.ts";
 import { handleOf, type ToolResult } from "../../transcript/content.ts";
 import { type Edit, type Handle, hideMessage, type Position } from "../../transcript/edit.ts";
 import {

@@ -8,7 +8,7 @@ import {
   type Shape,
   throwProblems,
 } from "../../text/check.ts";
-import { isObject } from "../../text/json.ts";
+import { isObject } from "../../text/unknown-value.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type CallResult, callWithin } from "../ports/call-within.ts";

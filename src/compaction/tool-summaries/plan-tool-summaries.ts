@@ -1,9 +1,10 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
 import { listOf, objectOf, oneOf, readOptions, rule, type Shape, text } from "../../text/check.ts";
-import { isObject, safeJson } from "../../text/json.ts";
+import { oneLine } from "../../text/clip.ts";
+import { safeJson } from "../../text/json.ts";
 import { REDACT_SHAPE, type RedactOptions } from "../../text/secrets/redact-secrets.ts";
-import { oneLine } from "../../text/truncate.ts";
+import { isObject } from "../../text/unknown-value.ts";
 import {
   filePlaceholder,
   handleOf,

@@ -1,5 +1,5 @@
 import { type Rule, rule } from "../../text/check.ts";
-import { isObject, omitUndefined } from "../../text/json.ts";
+import { isObject, omitUndefined } from "../../text/unknown-value.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 
 /** Where a window is compacted before it is full: at a fraction of the model's window, or at a number of tokens. */

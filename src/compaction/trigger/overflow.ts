@@ -11,7 +11,7 @@ import {
   rule,
   type Shape,
 } from "../../text/check.ts";
-import { asNumber, asObject, isObject } from "../../text/json.ts";
+import { asNumber, asObject, isObject } from "../../text/unknown-value.ts";
 import { isVisibleToModel, type Message, type Transcript, type Usage } from "../../transcript/message.ts";
 import { classifyProviderError } from "../provider-errors/classify-provider-error.ts";
 

@@ -12,7 +12,7 @@ import {
   type Shape,
   wholeFrom,
 } from "../../text/check.ts";
-import { asObject, isObject } from "../../text/json.ts";
+import { asObject, isObject } from "../../text/unknown-value.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 import {
   COMPACT_AT_RULE,

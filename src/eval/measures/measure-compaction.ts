@@ -1,4 +1,4 @@
-import { asObject, asString } from "../../text/json.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import { isSummary, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { callsOf, plainMessages } from "../probe/history-text.ts";

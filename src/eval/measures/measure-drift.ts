@@ -2,9 +2,9 @@ import { compact } from "../../compaction/compact.ts";
 import { planCompaction } from "../../compaction/plan/plan-compaction.ts";
 import type { Clock, Summarizer } from "../../compaction/ports/summarizer.ts";
 import { fileChanges, NO_FILES, recordFiles } from "../../stages/file-access.ts";
-import { asObject, asString } from "../../text/json.ts";
+import { clipLine } from "../../text/clip.ts";
 import { normalizeTypedText } from "../../text/normalize.ts";
-import { clipLine } from "../../text/truncate.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import {
   isSummary,
   isVisibleToModel,

@@ -1,4 +1,5 @@
-import { asObject, safeJson } from "../../text/json.ts";
+import { safeJson } from "../../text/json.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import { outcomeText } from "../../transcript/content.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";

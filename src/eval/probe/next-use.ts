@@ -1,4 +1,4 @@
-import { asObject } from "../../text/json.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import { isSummary, type Message, type Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import {

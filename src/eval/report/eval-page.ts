@@ -1,4 +1,4 @@
-import { groupBy } from "../../text/json.ts";
+import { groupBy } from "../../text/group-by.ts";
 import type { MeasureName } from "../measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../measures/policies.ts";
 import {

@@ -1,4 +1,4 @@
-import { groupBy } from "../../text/json.ts";
+import { groupBy } from "../../text/group-by.ts";
 import type { EvalOptions, SessionMeasure } from "../measure-session.ts";
 import type { CompactionSize } from "../measures/measure-compaction.ts";
 import type { DriftPoint, DriftWay, LedgerScore } from "../measures/measure-drift.ts";

@@ -1,5 +1,5 @@
-import { groupBy } from "../../text/json.ts";
-import { formatNumber } from "../../text/truncate.ts";
+import { formatNumber } from "../../text/format-number.ts";
+import { groupBy } from "../../text/group-by.ts";
 import type { EvalReport, PairedFigures } from "./eval-report.ts";
 import { type Interval, type RecallFigures, TARGET_AGES, TARGET_CLASSES } from "./summarize-recall.ts";
 

@@ -1,4 +1,4 @@
-import { groupBy } from "../../text/json.ts";
+import { groupBy } from "../../text/group-by.ts";
 import type { SessionMeasure } from "../measure-session.ts";
 import type { PolicyScore, ProbeResult, TargetFacts } from "../measures/measure-recall.ts";
 import type { TargetClass } from "../probe/history-text.ts";

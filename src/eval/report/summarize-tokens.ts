@@ -1,4 +1,4 @@
-import { groupBy } from "../../text/json.ts";
+import { groupBy } from "../../text/group-by.ts";
 import type { SessionMeasure } from "../measure-session.ts";
 import { quantileOf } from "./summarize-recall.ts";
 

@@ -11,7 +11,8 @@ import {
   type TieredResult,
 } from "../../stages/tiers.ts";
 import { optionsCheck, rule, type Shape, text } from "../../text/check.ts";
-import { hashText, omitUndefined } from "../../text/json.ts";
+import { hashText } from "../../text/hash-text.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import { CONTEXT_TAG, createRenderer, handleOf } from "../../transcript/content.ts";
 import { type Edit, runStages } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";

@@ -20,8 +20,8 @@ import {
   type Shape,
   text,
 } from "../../text/check.ts";
-import { isObject } from "../../text/json.ts";
-import { formatNumber } from "../../text/truncate.ts";
+import { formatNumber } from "../../text/format-number.ts";
+import { isObject } from "../../text/unknown-value.ts";
 import { type Edit, type EditReason, hidePart, type Stage } from "../../transcript/edit.ts";
 import { isVisibleToModel, MODEL_RULE, type ModelRef, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";

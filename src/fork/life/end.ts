@@ -1,14 +1,8 @@
 import { FENCED_TAGS, fenceData } from "../../text/fence.ts";
-import { omitUndefined } from "../../text/json.ts";
+import { plural } from "../../text/format-number.ts";
 import { normalizeText } from "../../text/normalize.ts";
-import {
-  FORK_HEAD_RATIO,
-  headCut,
-  plural,
-  tailCut,
-  truncate,
-  truncationMarker,
-} from "../../text/truncate.ts";
+import { FORK_HEAD_RATIO, headCut, tailCut, truncate, truncationMarker } from "../../text/truncate.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import { changeRun, type ForkAction, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import {
   type ChildPrompt,

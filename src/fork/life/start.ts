@@ -1,5 +1,5 @@
-import { omitUndefined } from "../../text/json.ts";
-import { plural } from "../../text/truncate.ts";
+import { plural } from "../../text/format-number.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import {
   addPrompt,
   CONTINUE_TEXT,

@@ -1,4 +1,4 @@
-import { asObject, isObject } from "../../text/json.ts";
+import { asObject, isObject } from "../../text/unknown-value.ts";
 import type { ForkWay } from "../context/options.ts";
 import { checkChildAction } from "./end.ts";
 import type { ForkStep } from "./events.ts";

@@ -1,4 +1,4 @@
-import { deepEqual } from "../../text/json.ts";
+import { deepEqual } from "../../text/deep-equal.ts";
 import { interruptRun } from "./control.ts";
 import {
   checkChildAction,

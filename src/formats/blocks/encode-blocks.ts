@@ -1,5 +1,6 @@
 import { repairPairing } from "../../stages/repair.ts";
-import { isObject, tryJson } from "../../text/json.ts";
+import { tryJson } from "../../text/json.ts";
+import { isObject } from "../../text/unknown-value.ts";
 import { filePlaceholder } from "../../transcript/content.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import {

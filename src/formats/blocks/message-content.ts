@@ -1,15 +1,12 @@
+import { jsonOrText, safeJson, textOrJson, tryJson } from "../../text/json.ts";
 import {
   asArray,
   asNumber,
   asObject,
   asString,
-  jsonOrText,
   omitUndefined,
-  safeJson,
-  textOrJson,
-  tryJson,
   type UnknownObject,
-} from "../../text/json.ts";
+} from "../../text/unknown-value.ts";
 import { readCarriedFacts } from "../../transcript/carried-facts.ts";
 import { filePlaceholder, outcomeText } from "../../transcript/content.ts";
 import { createCallNamer, type MessageMetadata, type Role, type Usage } from "../../transcript/message.ts";

@@ -1,4 +1,4 @@
-import { asObject, asString } from "../../text/json.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import type { ReasoningPart } from "../../transcript/part.ts";
 
 /** A thought. `sealed` is the form of it that its provider reads when it is sent again, such as a signature. */

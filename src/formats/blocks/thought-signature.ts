@@ -1,4 +1,4 @@
-import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 
 /**
  * True for the options of a call under whichever provider they hold a thought signature. Gemini signs the first of

@@ -1,5 +1,5 @@
-import { asObject } from "../../text/json.ts";
 import { isMalformed } from "../../text/normalize.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import type { Fault, ProviderRule } from "../../transcript/format.ts";
 
 /** What every provider refuses, on a wire reduced to its blocks: rules common-01 to common-12. */

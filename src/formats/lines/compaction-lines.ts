@@ -1,4 +1,4 @@
-import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import type { Message } from "../../transcript/message.ts";
 import type { CompactionPart } from "../../transcript/part.ts";
 import {

@@ -1,6 +1,7 @@
 import { findCompletedCompaction } from "../../stages/boundary.ts";
-import { isObject, safeJson } from "../../text/json.ts";
+import { safeJson } from "../../text/json.ts";
 import { type Cut, copyOf, headCut } from "../../text/truncate.ts";
+import { isObject } from "../../text/unknown-value.ts";
 import { outcomeText, toolResults } from "../../transcript/content.ts";
 import {
   createIdDeduplicator,

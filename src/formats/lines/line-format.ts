@@ -1,4 +1,4 @@
-import { asNumber, omitUndefined } from "../../text/json.ts";
+import { asNumber, omitUndefined } from "../../text/unknown-value.ts";
 import type { Message } from "../../transcript/message.ts";
 import type { CallId, OutputCut, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
 

@@ -1,4 +1,11 @@
-import { asNumber, asObject, asString, asTrue, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import {
+  asNumber,
+  asObject,
+  asString,
+  asTrue,
+  omitUndefined,
+  type UnknownObject,
+} from "../../text/unknown-value.ts";
 import { type Message, type ModelRef, project } from "../../transcript/message.ts";
 import type { CompactionPart, Part, TextPart, ToolPart } from "../../transcript/part.ts";
 import { readMetadata, readUsage, type UsageNames } from "../blocks/message-content.ts";

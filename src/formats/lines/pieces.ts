@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { outcomeText } from "../../transcript/content.ts";
 import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
 import { textFor, writeArguments } from "../blocks/message-content.ts";

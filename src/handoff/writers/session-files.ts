@@ -1,4 +1,5 @@
-import { asArray, asObject, jsonOrText } from "../../text/json.ts";
+import { jsonOrText } from "../../text/json.ts";
+import { asArray, asObject } from "../../text/unknown-value.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 
 /**

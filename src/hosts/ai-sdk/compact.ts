@@ -9,7 +9,7 @@ import type { SummaryUsage } from "../../session/metered-summarizer.ts";
 import type { Session } from "../../session/session.ts";
 import type { StoredState } from "../../session/stored-state.ts";
 import { ConfigurationError, show } from "../../text/check.ts";
-import { asObject } from "../../text/json.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import { isSummary, type Usage } from "../../transcript/message.ts";
 import type { Conversation } from "./conversation.ts";
 

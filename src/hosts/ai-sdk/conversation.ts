@@ -12,7 +12,7 @@ import type { Session } from "../../session/session.ts";
 import type { StoredState } from "../../session/stored-state.ts";
 import type { ProviderManagement } from "../../session/window.ts";
 import { repairPairing } from "../../stages/repair.ts";
-import { asObject, asString } from "../../text/json.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import type { Fault } from "../../transcript/format.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";

@@ -2,7 +2,7 @@ import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { GiveUp, GiveUpReason } from "../../session/action.ts";
 import { methods, type Rule, show } from "../../text/check.ts";
-import { asObject, asString } from "../../text/json.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import { answerFacts } from "./conversation.ts";
 
 /** A language model of the AI SDK, whatever version of the interface it implements. */

@@ -30,7 +30,8 @@ import {
   type Shape,
   throwProblems,
 } from "../../text/check.ts";
-import { asObject, isObject, omitUndefined, textOrJson } from "../../text/json.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asObject, isObject, omitUndefined } from "../../text/unknown-value.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import {
   type CompactedConversation,

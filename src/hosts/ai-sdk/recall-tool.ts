@@ -2,7 +2,7 @@ import type { Tool } from "ai";
 import type { Recalled, RecallRange } from "../../session/recall.ts";
 import { formatMatches } from "../../session/search.ts";
 import type { Session } from "../../session/session.ts";
-import { asNumber, asObject, asString } from "../../text/json.ts";
+import { asNumber, asObject, asString } from "../../text/unknown-value.ts";
 
 /** What the model may ask for: what a handle names, or what holds some words; a range of lines where it is long. */
 export interface RecallInput {

@@ -5,7 +5,8 @@ import {
   contentOf,
   nativeOf,
 } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import { asArray, asObject, asString, safeJson, textOrJson } from "../../text/json.ts";
+import { safeJson, textOrJson } from "../../text/json.ts";
+import { asArray, asObject, asString } from "../../text/unknown-value.ts";
 import type { ModelCall } from "./language-model.ts";
 
 /**

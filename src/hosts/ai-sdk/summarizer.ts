@@ -6,7 +6,7 @@ import { modelFacts } from "../../models/model-facts.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import type { SessionOptions } from "../../session/options.ts";
 import { check, either, methods, oneOf, type Rule, text } from "../../text/check.ts";
-import { asObject, asString, omitUndefined } from "../../text/json.ts";
+import { asObject, asString, omitUndefined } from "../../text/unknown-value.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 import type { ProviderBlock } from "../../transcript/part.ts";

@@ -1,6 +1,7 @@
 import type { WarningCode } from "../../session/events.ts";
 import type { Session } from "../../session/session.ts";
-import { asArray, asObject, safeJson } from "../../text/json.ts";
+import { safeJson } from "../../text/json.ts";
+import { asArray, asObject } from "../../text/unknown-value.ts";
 import {
   type AnswerFacts,
   type AttemptEnd,

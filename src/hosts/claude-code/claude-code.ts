@@ -2,7 +2,8 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { claudeCode as format } from "../../formats/files/claude-code/claude-code.ts";
-import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import {
   type AgentPlace,
   type CallingTool,

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs";
 import { promisify } from "node:util";
 import type { WholeOutput } from "../../plugin/host/agent-host.ts";
-import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import type { HookOutput, HookWords } from "../hooks/hook-agent.ts";
 
 /** What Claude Code takes for an answer, as measured on 2.1.325. */

@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { codex as format } from "../../formats/files/codex/codex.ts";
-import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import type {
   AgentPlace,
   ChildEvent,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { type HookOutput, type HookWords, tailOf } from "../hooks/hook-agent.ts";
 
 /** What Codex takes for an answer, as measured on 0.166.0; it takes no text for its request for a summary. */

@@ -12,7 +12,7 @@ import type { ModelFacts, StartAnswer } from "../../plugin/host/host-parts.ts";
 import { combineFeatures } from "../../plugin/plugin.ts";
 import { createForkCancelTool, createForkResultTool, createForkTool } from "../../plugin/tools/fork-tools.ts";
 import { createRecallTool } from "../../plugin/tools/tools.ts";
-import { asString } from "../../text/json.ts";
+import { asString } from "../../text/unknown-value.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { CHILD_VARIABLE, startWords } from "./child-process.ts";
 import { createFileHost, type FileHost, withAgentsFiles } from "./file-host.ts";

@@ -5,7 +5,7 @@ import { CLEANED_FILE } from "../../plugin/stores/folders.ts";
 import { openSpills } from "../../plugin/stores/open-stores.ts";
 import { type BoundingContext, createBoundToolOutput } from "../../plugin/window/bound-output.ts";
 import { summaryInstructions } from "../../plugin/window/put-back.ts";
-import { asString, type UnknownObject } from "../../text/json.ts";
+import { asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { OWN_TOOL, readLines } from "./file-host.ts";
 import {
   type HookOutput,

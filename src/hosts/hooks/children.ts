@@ -12,7 +12,7 @@ import type {
   SessionFacts,
 } from "../../plugin/host/agent-host.ts";
 import { type ProcessIdentity, processState } from "../../stores/files/exclusive-access.ts";
-import { asObject } from "../../text/json.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { ChildNotes, NotedChild } from "../child-notes.ts";
 import { type ChildRun, endLeftBehind, startChildRun } from "./child-process.ts";

@@ -14,7 +14,8 @@ import {
 import { join } from "node:path";
 import type { WholeOutput } from "../../plugin/host/agent-host.ts";
 import { PUT_BACK_FILE, pluginFolders, WAITING_FOLDER } from "../../plugin/stores/folders.ts";
-import { asNumber, asObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
+import { jsonOrText } from "../../text/json.ts";
+import { asNumber, asObject, type UnknownObject } from "../../text/unknown-value.ts";
 import type { Format } from "../../transcript/format.ts";
 import type { StartWords } from "./start-words.ts";
 

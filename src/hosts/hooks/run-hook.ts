@@ -1,7 +1,7 @@
 import { existsSync, read } from "node:fs";
 import { join } from "node:path";
 import { LOG_FILE, optionsFile, pluginFolders } from "../../plugin/stores/folders.ts";
-import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { createLogFile } from "../host-files.ts";
 import {
   type HookWords,

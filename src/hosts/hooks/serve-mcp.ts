@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { ModelTool, RunningTool } from "../../plugin/host/agent-host.ts";
 import { inputSchema } from "../../plugin/tools/tools.ts";
-import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 
 /**
  * Tools of ours as a server of the Model Context Protocol over stdin and stdout: what the agents of hooks ask of one, and an

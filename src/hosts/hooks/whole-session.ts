@@ -1,7 +1,7 @@
 import { redactionOf } from "../../plugin/context/context.ts";
 import { endsOf, inPieces, type SummedUp, shadowOf, textToPutBack } from "../../plugin/window/put-back.ts";
 import { cleanSpills } from "../../stores/files/clean-spills.ts";
-import { asNumber, asString } from "../../text/json.ts";
+import { asNumber, asString } from "../../text/unknown-value.ts";
 import { isSummary, type Transcript } from "../../transcript/message.ts";
 import { decodeLines, readLines } from "./file-host.ts";
 import { writeNote } from "./hook-agent.ts";

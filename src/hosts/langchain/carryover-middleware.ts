@@ -16,7 +16,7 @@ import { createOutputBounding } from "../../session/output-limits.ts";
 import type { Session } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { methods, objectOf, text } from "../../text/check.ts";
-import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import {
   type CarryoverOptions,

@@ -13,14 +13,8 @@ import {
   originOf,
   readWire,
 } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import {
-  asArray,
-  asObject,
-  asString,
-  omitUndefined,
-  textOrJson,
-  type UnknownObject,
-} from "../../text/json.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 
 /**
  * LangChain's messages in the form of the AI SDK, which sessions read, edit and check. What an edit leaves alone comes

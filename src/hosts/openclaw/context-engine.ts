@@ -7,16 +7,16 @@ import type { Session } from "../../session/session.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import { createFileSpillStore } from "../../stores/files/spill-store.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
+import { textOrJson } from "../../text/json.ts";
+import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
 import {
   asArray,
   asNumber,
   asObject,
   asString,
   omitUndefined,
-  textOrJson,
   type UnknownObject,
-} from "../../text/json.ts";
-import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
+} from "../../text/unknown-value.ts";
 import { isSummary, textOf } from "../../transcript/message.ts";
 import type { Conversation } from "../ai-sdk/conversation.ts";
 import { openConversation } from "../ai-sdk/open-conversation.ts";

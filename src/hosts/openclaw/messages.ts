@@ -6,14 +6,8 @@ import {
   originOf,
   readWire,
 } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import {
-  asArray,
-  asObject,
-  asString,
-  omitUndefined,
-  textOrJson,
-  type UnknownObject,
-} from "../../text/json.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 
 /** A message of OpenClaw's transcript. */
 export type AgentMessage = UnknownObject;

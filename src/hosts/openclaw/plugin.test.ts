@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { UnknownObject } from "../../text/json.ts";
+import type { UnknownObject } from "../../text/unknown-value.ts";
 import { openclawPlugin } from "./plugin.ts";
 
 type Method = (params: UnknownObject) => Promise<UnknownObject>;

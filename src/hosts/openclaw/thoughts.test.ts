@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createThinkingCheck } from "../../../test/rig/bound-thinking/bound-thinking.ts";
 import { removeFolder } from "../../../test/rig/remove-folder.ts";
-import { asArray, asObject, type UnknownObject } from "../../text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../text/unknown-value.ts";
 import { type ContextEngine, createContextEngine } from "./context-engine.ts";
 
 const MODEL = { provider: "anthropic", resolved: "claude-opus-5-5" };

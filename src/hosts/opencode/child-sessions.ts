@@ -1,6 +1,7 @@
 import type { HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
 import type { AskingAgent, HostAgent, NewChild, StartAnswer } from "../../plugin/host/host-parts.ts";
-import { asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import type { ToolContext } from "./hooks.ts";
 import { failureOf, type HostCalls, readSession, sessionPath } from "./sessions.ts";
 

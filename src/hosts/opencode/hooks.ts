@@ -1,7 +1,8 @@
 import { readTokens, type SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import type { AgentPlugin, HostSignal, ToolCall } from "../../plugin/host/agent-host.ts";
-import { asArray, asNumber, asObject, asString, textOrJson, type UnknownObject } from "../../text/json.ts";
-import { clipLine } from "../../text/truncate.ts";
+import { clipLine } from "../../text/clip.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { inTime, readError, readSession, requestTokens } from "./sessions.ts";
 
 /** What OpenCode gives to a plugin when it loads it; only what we use is named. */

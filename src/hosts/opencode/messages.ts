@@ -5,7 +5,7 @@ import {
 } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { HostFormat, MessageNote, OutgoingRequest, TurnSettings } from "../../plugin/host/agent-host.ts";
-import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 
 /** OpenCode's stored messages as the plugin reads and writes them. Notes of the plugin stand in the metadata of parts. */
 export const messageFormat: HostFormat = {

@@ -1,14 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import type { HostScreen, ShownPiece } from "../../plugin/host/host-parts.ts";
-import {
-  asNumber,
-  asObject,
-  asString,
-  createLruMap,
-  textOrJson,
-  type UnknownObject,
-} from "../../text/json.ts";
+import { textOrJson } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { carryoverNote } from "./messages.ts";
 import { createMessageId, type HostCalls } from "./sessions.ts";
 

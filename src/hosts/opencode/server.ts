@@ -15,7 +15,7 @@ import type {
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { inputSchema } from "../../plugin/tools/tools.ts";
-import { asObject, asString } from "../../text/json.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import { patchedFiles, readHostFile } from "../host-files.ts";
 import { askToStart, createChildSessions, listAgents } from "./child-sessions.ts";
 import {

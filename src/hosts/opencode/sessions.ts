@@ -11,7 +11,7 @@ import {
   type SessionFacts,
 } from "../../plugin/host/agent-host.ts";
 import type { ModelFacts } from "../../plugin/host/host-parts.ts";
-import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 import type { Usage } from "../../transcript/message.ts";
 import { lastUserTurn, OWN_METADATA } from "./messages.ts";
 

@@ -1,4 +1,4 @@
-import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 
 /**
  * The part of the plugin that runs in OpenCode's terminal: `/forks` lists the forks of the conversation on the screen and

@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 
 /**
  * What OpenCode 2 gives to `setup`; only what we use is named. What is optional is not there in every version: it is looked

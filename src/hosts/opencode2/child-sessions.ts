@@ -1,7 +1,8 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import type { HostSessions, HostValue, ToolCall } from "../../plugin/host/agent-host.ts";
 import type { AskingAgent, HostAgent, StartAnswer } from "../../plugin/host/host-parts.ts";
-import { asObject, asString, omitUndefined, textOrJson, type UnknownObject } from "../../text/json.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 import type { ChildNotes } from "../child-notes.ts";
 import { matches } from "../opencode/child-sessions.ts";
 import { DEFAULT_AGENT, randomText } from "../opencode/sessions.ts";

@@ -1,6 +1,6 @@
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
-import { asArray, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { HOOK_MS } from "../opencode/hooks.ts";
 import { inTime } from "../opencode/sessions.ts";
 import { HEADING } from "./messages.ts";

@@ -2,7 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { type Opencode2Message, opencode2Request } from "../../formats/wires/opencode2/opencode2-request.ts";
 import type { HostFormat, HostMessage, MessageNote, TurnSettings } from "../../plugin/host/agent-host.ts";
 import type { HostCheckpoint, HostCheckpoints } from "../../plugin/host/host-parts.ts";
-import { asArray, asObject, asString, createLruMap, omitUndefined } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
+import { asArray, asObject, asString, omitUndefined } from "../../text/unknown-value.ts";
 import type { Message, MessageError, ModelRef, Transcript, Usage } from "../../transcript/message.ts";
 
 /**

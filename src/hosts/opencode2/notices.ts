@@ -3,7 +3,8 @@ import { appendFile, mkdir, readFile, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path";
 import type { ToastTone } from "../../plugin/host/host-parts.ts";
 import { projectFolder } from "../../plugin/stores/folders.ts";
-import { asNumber, asObject, asString, jsonOrText } from "../../text/json.ts";
+import { jsonOrText } from "../../text/json.ts";
+import { asNumber, asObject, asString } from "../../text/unknown-value.ts";
 
 /**
  * What the half in the server has to say to a person, on its way to a terminal: only that half reaches the screen of

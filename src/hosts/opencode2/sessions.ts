@@ -7,7 +7,8 @@ import {
   type SessionStatus,
   type StoredSession,
 } from "../../plugin/host/agent-host.ts";
-import { asObject, asString, createLruMap, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 import type { ChildNotes, NotedChild } from "../child-notes.ts";
 import { inTime, readSession as readOpencodeSession } from "../opencode/sessions.ts";
 import type { SetupContext } from "./abilities.ts";

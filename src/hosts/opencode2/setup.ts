@@ -3,7 +3,9 @@ import type { AgentHost, AgentPlugin, RunningTool, ToolCall } from "../../plugin
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome, LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
-import { asObject, asString, createLruMap, textOrJson } from "../../text/json.ts";
+import { textOrJson } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
 import { createChildNotes } from "../child-notes.ts";
 import { createLogFile } from "../host-files.ts";
 import { guardedHook, refusalOf } from "../opencode/hooks.ts";

@@ -2,14 +2,8 @@ import { classifyProviderError } from "../../compaction/provider-errors/classify
 import type { ForkError } from "../../fork/life/record.ts";
 import { readTokens } from "../../formats/wires/opencode/decode-messages.ts";
 import type { AgentPlugin, HostSignal } from "../../plugin/host/agent-host.ts";
-import {
-  asNumber,
-  asObject,
-  asString,
-  createLruMap,
-  omitUndefined,
-  type UnknownObject,
-} from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
+import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 import { askText } from "../opencode/hooks.ts";
 import { requestTokens } from "../opencode/sessions.ts";
 import { type AnswerFacts, isOwnId } from "./messages.ts";

@@ -8,7 +8,8 @@ import type {
   WholeOutput,
 } from "../../plugin/host/agent-host.ts";
 import { inputSchema } from "../../plugin/tools/tools.ts";
-import { asArray, asObject, asString, createLruMap, type UnknownObject } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { patchedFiles, wholeFromFile } from "../host-files.ts";
 
 /** What OpenCode 2's tools mean. */

@@ -10,15 +10,15 @@ import type { RequestEntry } from "../../plugin/host/host-parts.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
 import { inputSchema } from "../../plugin/tools/tools.ts";
+import { textOrJson } from "../../text/json.ts";
 import {
   asArray,
   asNumber,
   asObject,
   asString,
   omitUndefined,
-  textOrJson,
   type UnknownObject,
-} from "../../text/json.ts";
+} from "../../text/unknown-value.ts";
 import type { Usage } from "../../transcript/message.ts";
 import { CHILD_VARIABLE } from "../hooks/child-process.ts";
 import { readOptionsFile } from "../hooks/hook-session.ts";

@@ -1,7 +1,7 @@
 import { type ComponentChildren, render, type VNode } from "preact";
 import { useEffect, useErrorBoundary, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { priceOf, writePrice } from "../../models/model-price.ts";
-import { formatUSD } from "../../text/truncate.ts";
+import { formatUSD } from "../../text/format-number.ts";
 import { applyLiveEvent, type LiveState, liveStateOf } from "../view/protocol.ts";
 import type { InspectedSession, PolicyBudget, WindowView } from "../view/types.ts";
 import { requestsWith } from "../view/window-over-time.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRedactor } from "../../stages/redact.ts";
-import { isObject } from "../../text/json.ts";
+import { isObject } from "../../text/unknown-value.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { windowOfTranscript } from "../../transcript/transcript-window.ts";
 import { DATA_BLOCK_ID, type LiveEvent, type SessionHead, TRUSTED_TYPES_POLICY } from "../view/protocol.ts";

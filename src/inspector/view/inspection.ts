@@ -6,7 +6,7 @@ import { cacheProfileOf } from "../../models/cache-profile.ts";
 import { modelFacts } from "../../models/model-facts.ts";
 import { tokenFamilyOf } from "../../models/token-family.ts";
 import { measureWindow } from "../../session/recorded-measure.ts";
-import { deepEqual } from "../../text/json.ts";
+import { deepEqual } from "../../text/deep-equal.ts";
 import type { TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import { reportsContextUsage } from "../../transcript/estimate-context.ts";
 import { isAnswer, type Transcript, withUniqueIds } from "../../transcript/message.ts";

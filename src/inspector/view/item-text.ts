@@ -1,6 +1,6 @@
 import { readableJson } from "../../stages/lines/read-call.ts";
 import { GAP_MARKER } from "../../stages/lines/select.ts";
-import { formatNumber } from "../../text/truncate.ts";
+import { formatNumber } from "../../text/format-number.ts";
 import { filePlaceholder, handleOf } from "../../transcript/content.ts";
 import { type Message, type MessageId, shownOutcome, type Transcript } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";

@@ -6,10 +6,10 @@ import {
   FORK_TIER2_LIMIT,
   FORK_TIER3_LIMIT,
 } from "../../stages/tiers.ts";
+import { formatNumber } from "../../text/format-number.ts";
 import { safeJson } from "../../text/json.ts";
 import { estimateTokens, type TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import type { Cut } from "../../text/truncate.ts";
-import { formatNumber } from "../../text/truncate.ts";
 import { handleOf, isCleared, isMedia, outcomeText } from "../../transcript/content.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
 import {

@@ -1,4 +1,4 @@
-import { groupBy } from "../../text/json.ts";
+import { groupBy } from "../../text/group-by.ts";
 import type { Edit, HideMessage, HidePart, ReplacePart } from "../../transcript/edit.ts";
 import { compactionPart, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";

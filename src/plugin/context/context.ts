@@ -1,5 +1,5 @@
 import type { Journal } from "../../session/journal.ts";
-import { createLruMap } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import type {

@@ -17,7 +17,7 @@ import {
   text,
   wholeFrom,
 } from "../../text/check.ts";
-import { asObject, omitUndefined } from "../../text/json.ts";
+import { asObject, omitUndefined } from "../../text/unknown-value.ts";
 import { OUTPUT_LIMIT_SHAPE, type ToolOutputLimits } from "../../tool-output/limits.ts";
 import { isDatabase } from "../stores/plugin-stores.ts";
 

@@ -4,7 +4,7 @@ import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts"
 import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
 import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
-import { asObject } from "../../text/json.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import { createForkAdoption } from "../forks/clock.ts";
 import { createForks } from "../forks/forks.ts";
 import { createDeliveryFeature } from "./delivery.ts";

@@ -1,7 +1,7 @@
 import { type DeliveryWaits, type ParentState, resultNotice } from "../../fork/life/delivery.ts";
 import { forkRoster } from "../../fork/life/end.ts";
 import { type ForkRecord, isLive } from "../../fork/life/record.ts";
-import { createLruMap } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
 import { createForkAdoption, isUnfinished } from "../forks/clock.ts";
 import type { ForkSetup } from "../forks/forks.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../fork/life/delivery.ts";
 import { deliveryId } from "../../fork/life/record.ts";
 import { findUndone } from "../../fork/life/undo.ts";
-import { createLruMap } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { outcomeText } from "../../transcript/content.ts";
 import { isNameOfCall, type Message, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";

@@ -10,8 +10,9 @@ import {
   isLive,
   workedMs,
 } from "../../fork/life/record.ts";
-import { asObject, createLruMap } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { headCut } from "../../text/truncate.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import { renderMessage } from "../../transcript/content.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";

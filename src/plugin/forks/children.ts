@@ -5,7 +5,8 @@ import { currentRun, type ForkRecord, forkName, isLive } from "../../fork/life/r
 import { rootCostUSD } from "../../fork/life/start.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { refusalOf } from "../../fork/life/tick.ts";
-import { createLruMap, safeJson } from "../../text/json.ts";
+import { safeJson } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { isAnswer, type Transcript } from "../../transcript/message.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { Handlers, HostMessage, SessionFacts, ToolCall } from "../host/agent-host.ts";

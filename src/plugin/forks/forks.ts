@@ -13,7 +13,7 @@ import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/start.ts";
 import { type ForkMetadata, readForkMetadata, readForkRecord } from "../../fork/life/stored-record.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
-import { asNumber, asObject, asString } from "../../text/json.ts";
+import { asNumber, asObject, asString } from "../../text/unknown-value.ts";
 import type { PluginContext } from "../context/context.ts";
 import { createViewCapture, type ViewCapture, type ViewStore } from "../stores/views.ts";
 import { createModelWindows, type ModelWindows } from "../window/prune.ts";

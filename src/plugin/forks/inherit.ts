@@ -14,8 +14,8 @@ import {
 } from "../../fork/fork.ts";
 import { redactTranscript } from "../../stages/redact.ts";
 import { repairPairing } from "../../stages/repair.ts";
+import { formatNumber } from "../../text/format-number.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
-import { formatNumber } from "../../text/truncate.ts";
 import { renderMessage } from "../../transcript/content.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../fork/life/record.ts";
 import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { createLruMap } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { PluginContext } from "../context/context.ts";
 

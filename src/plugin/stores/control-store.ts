@@ -6,7 +6,7 @@ import { type InstanceLease, readLease } from "../../fork/life/stored-record.ts"
 import { processState } from "../../stores/files/exclusive-access.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import type { PostgresStores } from "../../stores/postgres/stores.ts";
-import { asNumber, asObject, asString } from "../../text/json.ts";
+import { asNumber, asObject, asString } from "../../text/unknown-value.ts";
 
 /** How the command line reaches running plugins: a lease of each plugin that runs, and the requests made of them. */
 export interface ControlStore {

@@ -7,7 +7,7 @@ import { editCount, type StoredBatch } from "../../session/stored-state.ts";
 import type { StoredBindings } from "../../session/thoughts.ts";
 import { idOfPathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
-import { asNumber, asObject, asString, isObject, type UnknownObject } from "../../text/json.ts";
+import { asNumber, asObject, asString, isObject, type UnknownObject } from "../../text/unknown-value.ts";
 import { type CarriedPin, readPins } from "../../transcript/carried-facts.ts";
 import type { RequestEntry } from "../host/host-parts.ts";
 import type { PluginLog } from "./plugin-stores.ts";

@@ -7,7 +7,7 @@ import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import { createFileSpillStore, type FileSpillStoreSettings } from "../../stores/files/spill-store.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
 import { openPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
-import { createLruMap } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { databaseControlStore, fileControlStore, PLUGIN_SCOPE } from "./control-store.ts";
 import { homeName, knownHomeName, type PluginFolders, projectFolder } from "./folders.ts";

@@ -6,7 +6,7 @@ import { type InstanceLease, leaseState, readForkRecord, readLease } from "../..
 import type { Journal, JournalContent } from "../../session/journal.ts";
 import { processState } from "../../stores/files/exclusive-access.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
-import type { StoreFailure } from "../../text/json.ts";
+import type { StoreFailure } from "../../text/failure.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import type { ControlStore } from "./control-store.ts";
 import type { PluginFolders } from "./folders.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../fork/life/record.ts";
 import { admitFork, findFork } from "../../fork/life/start.ts";
 import { readRange } from "../../session/recall.ts";
-import { createLruMap } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { headCut } from "../../text/truncate.ts";
 import { textOf } from "../../transcript/message.ts";
 import { transcriptOf } from "../forks/child.ts";

@@ -7,9 +7,10 @@ import {
 } from "../../session/recall.ts";
 import { createRecallSearch, formatMatches, type SearchRecall } from "../../session/search.ts";
 import { check, numberFrom, oneOf, type Rule, rule, wholeFrom } from "../../text/check.ts";
-import { createLruMap, isObject, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { plural } from "../../text/format-number.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
-import { plural } from "../../text/truncate.ts";
+import { isObject, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 import { spanHandle } from "../../transcript/content.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { Message, MessageId } from "../../transcript/message.ts";

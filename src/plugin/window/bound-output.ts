@@ -1,7 +1,7 @@
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
-import { omitUndefined } from "../../text/json.ts";
+import { formatBytes } from "../../text/format-number.ts";
 import { normalizeOutput, toWellFormed } from "../../text/normalize.ts";
-import { formatBytes } from "../../text/truncate.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import {
   completeToolOutputLimits,
   DEFAULT_TOOL_OUTPUT_LIMITS,

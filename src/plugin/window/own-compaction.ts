@@ -4,7 +4,7 @@ import { factsOf } from "../../compaction/summary/facts.ts";
 import type { Pin } from "../../compaction/summary/pins.ts";
 import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { createLruMap } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { renderMessage } from "../../transcript/content.ts";
 import { type Handle, hideMessage } from "../../transcript/edit.ts";
 import { isSummary, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";

@@ -9,7 +9,7 @@ import {
   sendThoughts,
   type ThoughtBindings,
 } from "../../session/thoughts.ts";
-import { createLruMap } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import type { Feature, PluginContext } from "../context/context.ts";

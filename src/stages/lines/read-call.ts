@@ -1,5 +1,8 @@
-import { asObject, mapStrings, safeJson } from "../../text/json.ts";
-import { clipJson, headCut } from "../../text/truncate.ts";
+import { clipJson } from "../../text/clip.ts";
+import { safeJson } from "../../text/json.ts";
+import { mapStrings } from "../../text/map-strings.ts";
+import { headCut } from "../../text/truncate.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import { filePlaceholder, isCleared, outcomeText } from "../../transcript/content.ts";
 import { CLEARED_PLACEHOLDER, type ToolPart } from "../../transcript/part.ts";
 import { type FileAccess, fileAccess } from "../file-access.ts";

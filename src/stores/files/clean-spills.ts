@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { codeOf, failureOf, type StoreFailure } from "../../text/json.ts";
+import { codeOf, failureOf, type StoreFailure } from "../../text/failure.ts";
 import { openPrivateFolder, withFileLock } from "./exclusive-access.ts";
 import {
   createPause,

@@ -10,7 +10,7 @@ import {
   text,
   throwProblems,
 } from "../../text/check.ts";
-import type { StoreFailure } from "../../text/json.ts";
+import type { StoreFailure } from "../../text/failure.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { type CleanReport, cleanSpills as cleanFolder } from "./clean-spills.ts";
 import { type FileJournalOptions, createFileJournal as openJournal } from "./journal.ts";

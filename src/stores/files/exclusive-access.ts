@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf, failureOf, type StoreFailure } from "../../text/json.ts";
+import { codeOf, failureOf, type StoreFailure } from "../../text/failure.ts";
 import {
   type FileStat,
   type FileSystem,

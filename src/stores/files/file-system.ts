@@ -23,7 +23,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { codeOf, errorWithCode } from "../../text/json.ts";
+import { codeOf, errorWithCode } from "../../text/failure.ts";
 
 /** The system calls of the file stores, as a port, so that a test can make any of them fail. All may throw an error with a `code`. */
 export interface FileSystem {

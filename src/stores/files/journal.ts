@@ -7,7 +7,7 @@ import type {
   JournalFailure,
   JournalProblem,
 } from "../../session/journal.ts";
-import { codeOf, failureOf, toJson } from "../../text/json.ts";
+import { codeOf, failureOf, toJson } from "../../text/failure.ts";
 import { openPrivateFolder } from "./exclusive-access.ts";
 import {
   createPause,

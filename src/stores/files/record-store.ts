@@ -10,7 +10,7 @@ import type {
   RecordStore,
   RecordWrite,
 } from "../../fork/life/record-store.ts";
-import { errorWithCode, failureOf, toJson } from "../../text/json.ts";
+import { errorWithCode, failureOf, toJson } from "../../text/failure.ts";
 import { type LockHold, openPrivateFolder, withFileLock } from "./exclusive-access.ts";
 import {
   createPause,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
-import { codeOf, failureOf, type StoreFailure } from "../../text/json.ts";
+import { codeOf, failureOf, type StoreFailure } from "../../text/failure.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import {
   type CleanReport,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { asObject, type StoreFailure } from "../../text/json.ts";
+import type { StoreFailure } from "../../text/failure.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import { migrate, quoteSchema } from "./migrate.ts";
 import {
   createLoadPg,

@@ -11,7 +11,7 @@ import {
   throwProblems,
   wholeFrom,
 } from "../../text/check.ts";
-import { asObject } from "../../text/json.ts";
+import { asObject } from "../../text/unknown-value.ts";
 import type { PostgresDatabaseOptions } from "./database.ts";
 import { openPostgresStores, type PostgresStores } from "./stores.ts";
 

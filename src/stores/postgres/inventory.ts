@@ -1,4 +1,5 @@
-import { groupBy, type StoreFailure } from "../../text/json.ts";
+import type { StoreFailure } from "../../text/failure.ts";
+import { groupBy } from "../../text/group-by.ts";
 import { type Connection, originalText, type PostgresDatabase, storableText } from "./database.ts";
 
 /** A stored log. */

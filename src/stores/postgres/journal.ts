@@ -7,7 +7,7 @@ import type {
   JournalFailure,
   JournalProblem,
 } from "../../session/journal.ts";
-import { type StoreFailure, toJson } from "../../text/json.ts";
+import { type StoreFailure, toJson } from "../../text/failure.ts";
 import { type Connection, type PostgresDatabase, storableText, textKey } from "./database.ts";
 
 /** A journal of rows. Entries that are appended during a write are written together in the next one. */

@@ -1,4 +1,4 @@
-import { errorWithCode } from "../../text/json.ts";
+import { errorWithCode } from "../../text/failure.ts";
 import type { Statement } from "./pool.ts";
 
 /** Migrates the schema in one transaction under an advisory lock, so that several processes can start at once; throws the server's errors. */

@@ -1,8 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { codeOf, errorWithCode, type StoreFailure } from "../../text/json.ts";
-import { errorMessage } from "../../text/truncate.ts";
+import { codeOf, errorMessage, errorWithCode, type StoreFailure } from "../../text/failure.ts";
 
 /** The part of `pg`'s `Pool` that is used; you can pass your own. */
 export interface PostgresPool {

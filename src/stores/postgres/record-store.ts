@@ -8,7 +8,8 @@ import type {
   RecordState,
   RecordStore,
 } from "../../fork/life/record-store.ts";
-import { createLruMap, toJson } from "../../text/json.ts";
+import { toJson } from "../../text/failure.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import {
   type Connection,
   originalText,

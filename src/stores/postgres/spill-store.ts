@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { errorWithCode, failureOf, type StoreFailure } from "../../text/json.ts";
+import { errorWithCode, failureOf, type StoreFailure } from "../../text/failure.ts";
 import type { SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { isSha256 } from "../files/clean-spills.ts";
 import { createPause } from "../files/file-system.ts";

@@ -1,7 +1,7 @@
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import type { Journal } from "../../session/journal.ts";
 import { limitFrom, optionsCheck, type Shape } from "../../text/check.ts";
-import type { StoreFailure } from "../../text/json.ts";
+import type { StoreFailure } from "../../text/failure.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { createPostgresDatabase, type PostgresDatabaseSettings, storableText } from "./database.ts";
 import {

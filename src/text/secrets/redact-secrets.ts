@@ -1,5 +1,5 @@
 import { anyText, listOf, NO_OPTIONS, objectOf, optionsCheck, required, rule, type Shape } from "../check.ts";
-import { hashText } from "../json.ts";
+import { hashText } from "../hash-text.ts";
 import { matchArgument, matchAssignment, matchElement } from "./assignment.ts";
 import {
   cookieHeaderEnd,

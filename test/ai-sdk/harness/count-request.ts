@@ -1,7 +1,7 @@
 import { countTokens } from "gpt-tokenizer";
 import { tokenFamilyOf } from "../../../src/models/token-family.ts";
-import { asString } from "../../../src/text/json.ts";
 import { familyCost } from "../../../src/text/tokens/estimate-tokens.ts";
+import { asString } from "../../../src/text/unknown-value.ts";
 
 /** How many tokens a request has, counted as a provider does: exactly, and over everything that is sent. */
 export function countRequest(body: unknown): number {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { opencode2 as opencode2Format } from "../../../src/formats/files/opencode2/opencode2.ts";
-import { asArray, asObject } from "../../../src/text/json.ts";
+import { asArray, asObject } from "../../../src/text/unknown-value.ts";
 import type { EventLog, HostEvent } from "../../rig/opencode/opencode-client.ts";
 import { type Opencode2, startOpencode2 } from "../../rig/opencode2/start-opencode2.ts";
 import { waitFor } from "../../rig/wait-for.ts";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deliveryIdsIn } from "../../../src/fork/life/delivery.ts";
-import { asObject } from "../../../src/text/json.ts";
+import { asObject } from "../../../src/text/unknown-value.ts";
 import { partText } from "../../../src/transcript/content.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import type { ScriptedCall } from "../../rig/model-server/step.ts";

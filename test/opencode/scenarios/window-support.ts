@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { type PluginEntry, readPluginJournal } from "../../../src/plugin/stores/journal.ts";
-import { asObject } from "../../../src/text/json.ts";
+import { asObject } from "../../../src/text/unknown-value.ts";
 import { buildCli } from "../../rig/build-cli.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import { call, type Step, say } from "../../rig/model-server/step.ts";

@@ -1,4 +1,4 @@
-import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../src/text/unknown-value.ts";
 import { isThought } from "../bound-thinking/bound-thinking.ts";
 
 /**

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { anthropic } from "../../../src/formats/wires/anthropic/anthropic.ts";
-import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../src/text/unknown-value.ts";
 import { outcomeText } from "../../../src/transcript/content.ts";
 import { textOf } from "../../../src/transcript/message.ts";
 import { type ModelRequest, type ModelServer, startModelServer } from "../model-server/model-server.ts";

@@ -1,7 +1,7 @@
 import { anthropic } from "../../../src/formats/wires/anthropic/anthropic.ts";
 import { openaiChat } from "../../../src/formats/wires/openai-chat/openai-chat.ts";
 import { openaiResponses } from "../../../src/formats/wires/openai-responses/openai-responses.ts";
-import { asArray, asObject } from "../../../src/text/json.ts";
+import { asArray, asObject } from "../../../src/text/unknown-value.ts";
 import type { Transcript } from "../../../src/transcript/message.ts";
 import type { ToolPart } from "../../../src/transcript/part.ts";
 import type { ModelRequest } from "../model-server/model-server.ts";

@@ -3,7 +3,7 @@ import { anthropic } from "../../../src/formats/wires/anthropic/anthropic.ts";
 import type { AnthropicMessage } from "../../../src/formats/wires/anthropic/read-message.ts";
 import type { SessionEvent } from "../../../src/session/events.ts";
 import { createSession, type Session } from "../../../src/session/session.ts";
-import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../src/text/unknown-value.ts";
 import type { ProviderBlock } from "../../../src/transcript/part.ts";
 import { createFakeClock, createFakeSummarizer } from "../fakes.ts";
 import {

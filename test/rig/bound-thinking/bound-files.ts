@@ -1,6 +1,6 @@
 import { readTranscript } from "../../../src/formats/read-transcript.ts";
 import { filterCompacted } from "../../../src/stages/boundary.ts";
-import type { UnknownObject } from "../../../src/text/json.ts";
+import type { UnknownObject } from "../../../src/text/unknown-value.ts";
 import { outcomeText } from "../../../src/transcript/content.ts";
 import { type Message, project } from "../../../src/transcript/message.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../src/text/unknown-value.ts";
 import {
   BINDING_BETA,
   bindsThinking,

@@ -1,5 +1,11 @@
 import { createHash } from "node:crypto";
-import { asArray, asObject, asString, isObject, type UnknownObject } from "../../../src/text/json.ts";
+import {
+  asArray,
+  asObject,
+  asString,
+  isObject,
+  type UnknownObject,
+} from "../../../src/text/unknown-value.ts";
 
 /**
  * The prefix check of Claude models with preserved thinking, as the vendor documents it. What stands before a thought is

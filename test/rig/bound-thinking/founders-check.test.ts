@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { UnknownObject } from "../../../src/text/json.ts";
+import type { UnknownObject } from "../../../src/text/unknown-value.ts";
 import { createSeededRandom, type SeededRandom } from "../random-history/history.ts";
 import { runs } from "../runs.ts";
 import { type Account, BINDING_BETA, createThinkingCheck } from "./bound-thinking.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../../../src/formats/wires/anthropic/anthropic.ts";
-import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../src/text/unknown-value.ts";
 import { runs } from "../runs.ts";
 import { createThinkingCheck, isThought } from "./bound-thinking.ts";
 import {

@@ -4,7 +4,7 @@ import type { AnthropicMessage } from "../../../src/formats/wires/anthropic/read
 import { openaiResponses } from "../../../src/formats/wires/openai-responses/openai-responses.ts";
 import type { SessionOptions } from "../../../src/session/options.ts";
 import type { Session } from "../../../src/session/session.ts";
-import { asArray, type UnknownObject } from "../../../src/text/json.ts";
+import { asArray, type UnknownObject } from "../../../src/text/unknown-value.ts";
 import type { Transcript } from "../../../src/transcript/message.ts";
 import { createFakeSummarizer } from "../fakes.ts";
 import { SUMMARY, startSession } from "../session.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { UnknownObject } from "../../../src/text/json.ts";
+import type { UnknownObject } from "../../../src/text/unknown-value.ts";
 import type { InputTransformation } from "../bound-thinking/bound-thinking.ts";
 import type { Answer, WireError } from "./step.ts";
 

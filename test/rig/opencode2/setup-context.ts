@@ -1,5 +1,5 @@
 import type { ContextEvent } from "../../../src/hosts/opencode2/requests.ts";
-import { asArray, asObject, asString, type UnknownObject } from "../../../src/text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../src/text/unknown-value.ts";
 
 /** What OpenCode 2 gives to `setup`, in memory: sessions, an inbox that takes an id once, hooks, events, tools. */
 export interface FakeContext {

@@ -16,7 +16,7 @@ import { redactTranscript } from "../../../src/stages/redact.ts";
 import { repairPairing } from "../../../src/stages/repair.ts";
 import { supersede } from "../../../src/stages/supersede.ts";
 import { graduatedTiers } from "../../../src/stages/tiers.ts";
-import { asObject } from "../../../src/text/json.ts";
+import { asObject } from "../../../src/text/unknown-value.ts";
 import { toolResults } from "../../../src/transcript/content.ts";
 import { applyEdits, type Edit, runStages, type Stage } from "../../../src/transcript/edit.ts";
 import type { Fault, Format } from "../../../src/transcript/format.ts";

@@ -5,7 +5,7 @@ import {
   readThoughts,
   sendThoughts,
 } from "../../../src/session/thoughts.ts";
-import { asArray, asObject, type UnknownObject } from "../../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../src/text/unknown-value.ts";
 import { applyEdits, type Edit, type Stage } from "../../../src/transcript/edit.ts";
 import type { Format } from "../../../src/transcript/format.ts";
 import { isVisibleToModel, type Transcript } from "../../../src/transcript/message.ts";

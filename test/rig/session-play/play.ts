@@ -5,7 +5,7 @@ import type { Journal } from "../../../src/session/journal.ts";
 import type { SessionPorts, SessionStage } from "../../../src/session/options.ts";
 import type { Session } from "../../../src/session/session.ts";
 import { createMemoryJournal } from "../../../src/stores/memory.ts";
-import { hashText } from "../../../src/text/json.ts";
+import { hashText } from "../../../src/text/hash-text.ts";
 import type { SpillStore } from "../../../src/tool-output/spill.ts";
 import { hideMessage } from "../../../src/transcript/edit.ts";
 import type { Message, Transcript, Usage } from "../../../src/transcript/message.ts";

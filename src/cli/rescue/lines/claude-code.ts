@@ -1,5 +1,5 @@
 import type { JsonLine } from "../../../formats/lines/read-json-lines.ts";
-import { asArray, asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import {
   type CollectedLines,
   createCounter,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { collectCodex } from "../../../formats/files/codex/read-lines.ts";
 import type { JsonLine } from "../../../formats/lines/read-json-lines.ts";
-import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../../text/json.ts";
-import { formatBytes, plural } from "../../../text/truncate.ts";
+import { formatBytes, plural } from "../../../text/format-number.ts";
+import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import {
   type CollectedLines,
   createCounter,

@@ -1,5 +1,5 @@
 import type { JsonLine } from "../../../formats/lines/read-json-lines.ts";
-import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import {
   type CollectedLines,
   createCounter,

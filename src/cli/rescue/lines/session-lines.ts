@@ -1,7 +1,7 @@
 import type { JsonLine } from "../../../formats/lines/read-json-lines.ts";
 import { MAX_IMAGE_CHARS, MAX_IMAGES } from "../../../handoff/handoff.ts";
-import type { UnknownObject } from "../../../text/json.ts";
-import { plural } from "../../../text/truncate.ts";
+import { plural } from "../../../text/format-number.ts";
+import type { UnknownObject } from "../../../text/unknown-value.ts";
 
 /** Something that is wrong with a session. */
 export interface Finding {

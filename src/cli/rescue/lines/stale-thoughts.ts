@@ -3,8 +3,9 @@ import { liveLines, shownLines } from "../../../formats/files/pi/read-lines.ts";
 import { modelFacts } from "../../../models/model-facts.ts";
 import { editsInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import { filterCompacted } from "../../../stages/boundary.ts";
-import { asArray, asObject, asString, safeJson, type UnknownObject } from "../../../text/json.ts";
-import { plural } from "../../../text/truncate.ts";
+import { plural } from "../../../text/format-number.ts";
+import { safeJson } from "../../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import { isAnswer, type Transcript } from "../../../transcript/message.ts";
 import type { Finding, KeptLine } from "./session-lines.ts";
 

@@ -1,4 +1,10 @@
-import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import {
+  asArray,
+  asObject,
+  asString,
+  omitUndefined,
+  type UnknownObject,
+} from "../../../text/unknown-value.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";

@@ -1,4 +1,10 @@
-import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import {
+  asArray,
+  asObject,
+  asString,
+  omitUndefined,
+  type UnknownObject,
+} from "../../../text/unknown-value.ts";
 import type { CompactionPart } from "../../../transcript/part.ts";
 import { createOpenCalls, readUsage, type UsageNames } from "../../blocks/message-content.ts";
 import {

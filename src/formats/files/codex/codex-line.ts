@@ -1,4 +1,4 @@
-import { asObject, asString, isObject, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, isObject, type UnknownObject } from "../../../text/unknown-value.ts";
 
 /** What a line of a rollout is about. */
 type CodexLine =

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { deepFreeze, notate } from "../../../../test/rig/notation.ts";
 import { filterCompacted } from "../../../stages/boundary.ts";
-import { asObject, type UnknownObject } from "../../../text/json.ts";
+import { asObject, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import { codex } from "./codex.ts";
 

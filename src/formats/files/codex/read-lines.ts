@@ -1,12 +1,11 @@
+import { jsonOrText, textOrJson } from "../../../text/json.ts";
 import {
   asArray,
   asObject,
   asString,
-  jsonOrText,
   omitUndefined,
-  textOrJson,
   type UnknownObject,
-} from "../../../text/json.ts";
+} from "../../../text/unknown-value.ts";
 import { createIdDeduplicator, type ModelRef } from "../../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part, ToolOutcome } from "../../../transcript/part.ts";
 import {

@@ -6,7 +6,7 @@ import {
   isObject,
   omitUndefined,
   type UnknownObject,
-} from "../../../text/json.ts";
+} from "../../../text/unknown-value.ts";
 import type { PlacedLine } from "../../lines/line-format.ts";
 import { ITEMS } from "./codex-line.ts";
 

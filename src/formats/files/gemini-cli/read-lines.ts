@@ -1,11 +1,11 @@
+import { textOrJson } from "../../../text/json.ts";
 import {
   asArray,
   asObject,
   asString,
   omitUndefined,
-  textOrJson,
   type UnknownObject,
-} from "../../../text/json.ts";
+} from "../../../text/unknown-value.ts";
 import type { Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import { filePart, readUsage, type UsageNames } from "../../blocks/message-content.ts";
 import {

@@ -1,12 +1,12 @@
+import { jsonOrText } from "../../../text/json.ts";
 import {
   asArray,
   asNumber,
   asObject,
   asString,
-  jsonOrText,
   omitUndefined,
   type UnknownObject,
-} from "../../../text/json.ts";
+} from "../../../text/unknown-value.ts";
 import { createIdDeduplicator, type MessageError } from "../../../transcript/message.ts";
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import { filePart, opaquePart, type ResultShape, readResultContent } from "../../blocks/message-content.ts";

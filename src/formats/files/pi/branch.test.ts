@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { deepFreeze } from "../../../../test/rig/notation.ts";
-import { asObject } from "../../../text/json.ts";
+import { asObject } from "../../../text/unknown-value.ts";
 import { draftsFor, type PiEntry, readBranch, withEdits } from "./branch.ts";
 
 const output = (text: string) => [{ type: "text", text }];

@@ -1,4 +1,6 @@
-import { asArray, asObject, deepEqual, textOrJson, type UnknownObject } from "../../../text/json.ts";
+import { deepEqual } from "../../../text/deep-equal.ts";
+import { textOrJson } from "../../../text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../text/unknown-value.ts";
 import { type ContextEdit, editsIn, isEditable, OWN_TYPE, withContent } from "./read-lines.ts";
 
 /** An entry of a session: a line of its file. */

@@ -1,4 +1,10 @@
-import { asArray, asNumber, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import {
+  asArray,
+  asNumber,
+  asObject,
+  omitUndefined,
+  type UnknownObject,
+} from "../../../text/unknown-value.ts";
 import { outcomeText } from "../../../transcript/content.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";

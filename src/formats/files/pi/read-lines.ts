@@ -5,7 +5,7 @@ import {
   asString,
   omitUndefined,
   type UnknownObject,
-} from "../../../text/json.ts";
+} from "../../../text/unknown-value.ts";
 import { createIdDeduplicator, type MessageError, type Usage } from "../../../transcript/message.ts";
 import type { FilePart, ToolOutcome } from "../../../transcript/part.ts";
 import {

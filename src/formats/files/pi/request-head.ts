@@ -1,4 +1,6 @@
-import { asArray, asObject, hashText, safeJson, type UnknownObject } from "../../../text/json.ts";
+import { hashText } from "../../../text/hash-text.ts";
+import { safeJson } from "../../../text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../text/unknown-value.ts";
 
 /**
  * Names what stands before every message of a request of pi: its system prompt and its tools. A change of them is a system

@@ -1,11 +1,11 @@
+import { jsonOrText } from "../../../text/json.ts";
 import {
   asArray,
   asObject,
   asString,
-  jsonOrText,
   omitUndefined,
   type UnknownObject,
-} from "../../../text/json.ts";
+} from "../../../text/unknown-value.ts";
 import { createIdDeduplicator } from "../../../transcript/message.ts";
 import type { ToolOutcome } from "../../../transcript/part.ts";
 import { hashEnds } from "../../blocks/message-content.ts";

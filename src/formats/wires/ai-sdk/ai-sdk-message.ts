@@ -1,11 +1,5 @@
-import {
-  asObject,
-  asString,
-  omitUndefined,
-  safeJson,
-  textOrJson,
-  type UnknownObject,
-} from "../../../text/json.ts";
+import { safeJson, textOrJson } from "../../../text/json.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/unknown-value.ts";
 import { outcomeText } from "../../../transcript/content.ts";
 import type { FilePart, MessageId, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import type {

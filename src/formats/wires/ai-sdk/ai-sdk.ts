@@ -1,4 +1,4 @@
-import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import { type Fault, findFaults } from "../../../transcript/format.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";

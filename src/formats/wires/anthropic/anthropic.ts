@@ -1,4 +1,4 @@
-import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { BlockAdapter, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import { isPlainText, safeCallId, writeResultContent, writeText } from "../../blocks/message-content.ts";

@@ -1,4 +1,4 @@
-import { asArray, asObject, asString } from "../../../text/json.ts";
+import { asArray, asObject, asString } from "../../../text/unknown-value.ts";
 import type { Fault } from "../../../transcript/format.ts";
 import { contentBlocks, safeCallId } from "../../blocks/message-content.ts";
 import {

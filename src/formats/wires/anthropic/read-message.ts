@@ -1,5 +1,5 @@
 import { modelFacts } from "../../../models/model-facts.ts";
-import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { FilePart, Part, ToolPart } from "../../../transcript/part.ts";
 import type { Block, ItemContent } from "../../blocks/block-adapter.ts";
 import {

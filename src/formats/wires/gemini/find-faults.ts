@@ -1,5 +1,5 @@
 import { modelFacts } from "../../../models/model-facts.ts";
-import { asArray, asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { NO_SIGNATURES } from "../../blocks/thought-signature.ts";
 import {

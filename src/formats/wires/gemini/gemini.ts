@@ -1,11 +1,11 @@
+import { textOrJson } from "../../../text/json.ts";
 import {
   asArray,
   asObject,
   asString,
   omitUndefined,
-  textOrJson,
   type UnknownObject,
-} from "../../../text/json.ts";
+} from "../../../text/unknown-value.ts";
 import { outcomeText } from "../../../transcript/content.ts";
 import type { FilePart, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";

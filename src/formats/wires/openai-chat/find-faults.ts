@@ -1,5 +1,6 @@
 import { modelFacts } from "../../../models/model-facts.ts";
-import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
+import { jsonOrText } from "../../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { contentBlocks, isJsonText } from "../../blocks/message-content.ts";
 import {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CONVERSATION, recordRequest } from "../../../../test/rig/ai-sdk-requests.ts";
 import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
 import { omitForChild } from "../../../fork/context/options.ts";
-import { asObject } from "../../../text/json.ts";
+import { asObject } from "../../../text/unknown-value.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
 import { type ChatMessage, type ChatRequest, type ChatWire, openaiChat } from "./openai-chat.ts";

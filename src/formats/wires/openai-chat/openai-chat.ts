@@ -1,4 +1,4 @@
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { FilePart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ItemDraft, ResultBlock } from "../../blocks/block-adapter.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";

@@ -1,4 +1,5 @@
-import { asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
+import { jsonOrText } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { contentBlocks } from "../../blocks/message-content.ts";
 import {

@@ -1,4 +1,4 @@
-import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { ItemDraft, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import { writeArguments, writeResultContent, writeText } from "../../blocks/message-content.ts";

@@ -1,4 +1,4 @@
-import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { CallId, FilePart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
 import {

@@ -1,3 +1,5 @@
+import { textOrJson } from "../../../text/json.ts";
+import type { Cut } from "../../../text/truncate.ts";
 import {
   asArray,
   asNumber,
@@ -6,10 +8,8 @@ import {
   asTrue,
   isObject,
   omitUndefined,
-  textOrJson,
   type UnknownObject,
-} from "../../../text/json.ts";
-import type { Cut } from "../../../text/truncate.ts";
+} from "../../../text/unknown-value.ts";
 import { withArchivedKind } from "../../../transcript/content.ts";
 import {
   createIdDeduplicator,

@@ -1,4 +1,4 @@
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/unknown-value.ts";
 import { outcomeText } from "../../../transcript/content.ts";
 import { withText } from "../../../transcript/message.ts";
 import {

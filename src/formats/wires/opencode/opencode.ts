@@ -1,4 +1,5 @@
-import { asObject, asString, groupBy, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { groupBy } from "../../../text/group-by.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/unknown-value.ts";
 import { applyEdits } from "../../../transcript/edit.ts";
 import { findFaults, findRenamedCalls } from "../../../transcript/format.ts";
 import {
@@ -10,7 +11,6 @@ import {
 } from "../../../transcript/message.ts";
 import type { Part, ToolOutcome } from "../../../transcript/part.ts";
 import type { BlockFormat } from "../../blocks/create-block-format.ts";
-import type { OpenCodeWire, SessionExport, SessionMessage, SessionPart } from "./decode-messages.ts";
 import {
   CALL_ID_FIELDS,
   callIdOf,
@@ -18,9 +18,14 @@ import {
   decodeMessages,
   infoOf,
   isResultsOnly,
+  type OpenCodeWire,
   type Origin,
+  type SessionExport,
+  type SessionMessage,
+  type SessionPart,
   wireCallId,
 } from "./decode-messages.ts";
+
 import { type EncodeContext, encodeCall, encodeOrphan, encodePart, encodeResult } from "./encode-part.ts";
 
 /** OpenCode's `{info, parts}` messages: as the server gives them, in the older shape, or in an `opencode export` file. */

@@ -1,4 +1,5 @@
-import { asObject, asString, omitUndefined, textOrJson, type UnknownObject } from "../../../text/json.ts";
+import { textOrJson } from "../../../text/json.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/unknown-value.ts";
 import { outcomeText } from "../../../transcript/content.ts";
 import { type Fault, findFaults, findRenamedCalls } from "../../../transcript/format.ts";
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";

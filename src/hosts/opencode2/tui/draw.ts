@@ -1,4 +1,4 @@
-import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import { type ForkLine, sidebarLines } from "./lines.ts";
 
 /** Puts the forks into the sidebar and the status line below the prompt, and keeps both up to date. */

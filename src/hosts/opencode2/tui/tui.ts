@@ -2,7 +2,7 @@ import { createToasts } from "../../../plugin/context/context.ts";
 import { pluginFolders } from "../../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import { isDatabase } from "../../../plugin/stores/plugin-stores.ts";
-import { asArray, asObject, asString } from "../../../text/json.ts";
+import { asArray, asObject, asString } from "../../../text/unknown-value.ts";
 import { createNotices } from "../notices.ts";
 import { borrowDrawing, createPanels, type Panels, type TuiContext } from "./draw.ts";
 import {

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ForkProfile, ForkWay } from "../../../fork/context/options.ts";
 import { priceOf } from "../../../models/model-price.ts";
-import { formatUSD } from "../../../text/truncate.ts";
+import { formatUSD } from "../../../text/format-number.ts";
 import type {
   CacheCost,
   CompactionPreview,

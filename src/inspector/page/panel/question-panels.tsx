@@ -8,7 +8,7 @@ import {
   rewritingLine,
 } from "../../../cost/describe-cost.ts";
 import { CAUSE_NAMES, describeBreak, type SessionCost } from "../../../cost/explain-cost.ts";
-import { formatUSD } from "../../../text/truncate.ts";
+import { formatUSD } from "../../../text/format-number.ts";
 import type { Usage } from "../../../transcript/message.ts";
 import type { InspectedSession, LostContent } from "../../view/types.ts";
 import type { AskedSession } from "../engine/engine.ts";

@@ -1,4 +1,4 @@
-import { groupBy } from "../../../text/json.ts";
+import { groupBy } from "../../../text/group-by.ts";
 import type { Fate, InsertedRow, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
 import { kindOf } from "../../view/window-over-time.ts";
 

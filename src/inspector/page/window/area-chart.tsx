@@ -1,6 +1,6 @@
 import type { ComponentClass, RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { formatUSD } from "../../../text/truncate.ts";
+import { formatUSD } from "../../../text/format-number.ts";
 import type { KindTokens, WindowOverTime, WindowPoint } from "../../view/types.ts";
 import { KINDS } from "../../view/window-over-time.ts";
 import type { PageAction } from "../state/page-state.ts";

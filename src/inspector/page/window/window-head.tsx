@@ -1,7 +1,7 @@
 import type { ComponentClass, VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { describeBreak, type SessionCost } from "../../../cost/explain-cost.ts";
-import { formatUSD } from "../../../text/truncate.ts";
+import { formatUSD } from "../../../text/format-number.ts";
 import type {
   InspectedSession,
   KindTokens,

@@ -7,8 +7,8 @@ import {
   type VNode,
 } from "preact";
 import { useContext, useState } from "preact/hooks";
+import { oneLine } from "../../../text/clip.ts";
 import { safeJson } from "../../../text/json.ts";
-import { oneLine } from "../../../text/truncate.ts";
 import { describeFile } from "../../../transcript/content.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";

@@ -4,7 +4,9 @@ import { runningPlugins } from "../../../plugin/stores/control-store.ts";
 import { pluginJournal } from "../../../plugin/stores/journal.ts";
 import { fingerprintOfFiles } from "../../../plugin/stores/open-stores.ts";
 import { isHeld, type PluginStores } from "../../../plugin/stores/plugin-stores.ts";
-import { asNumber, asObject, asString, groupBy, jsonOrText, type UnknownObject } from "../../../text/json.ts";
+import { groupBy } from "../../../text/group-by.ts";
+import { jsonOrText } from "../../../text/json.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { FollowedSession, StoredFile } from "./followed-session.ts";
 
 /**

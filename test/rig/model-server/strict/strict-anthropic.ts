@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, type UnknownObject } from "../../../../src/text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../../src/text/unknown-value.ts";
 import { isSealedText } from "../anthropic-wire.ts";
 
 /** What Anthropic's Messages API says to a request that it does not take; undefined for one that it takes. */

@@ -1,4 +1,4 @@
-import { asArray, asObject, type UnknownObject } from "../../../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../../src/text/unknown-value.ts";
 
 /** What OpenAI's chat completions, and servers whose chat template is strict, say to messages that they do not take. */
 export function findChatRefusal(body: Readonly<Record<string, unknown>>): string | undefined {

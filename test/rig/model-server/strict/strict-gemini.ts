@@ -1,4 +1,4 @@
-import { asArray, asObject, type UnknownObject } from "../../../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../../src/text/unknown-value.ts";
 import { signatureOf } from "../gemini-wire.ts";
 import { sealOf } from "../wire.ts";
 

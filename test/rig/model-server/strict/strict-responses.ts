@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, type UnknownObject } from "../../../../src/text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../../src/text/unknown-value.ts";
 import { sealOf } from "../wire.ts";
 
 /** What OpenAI's Responses API says to input that it does not take. It stores its answers unless it is told not to. */

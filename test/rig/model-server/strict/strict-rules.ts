@@ -1,4 +1,4 @@
-import { asObject } from "../../../../src/text/json.ts";
+import { asObject } from "../../../../src/text/unknown-value.ts";
 import type { JudgedRequest, WireAnswer } from "../model-server.ts";
 import type { Refusal } from "../step.ts";
 import { findAnthropicRefusal } from "./strict-anthropic.ts";

@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, type UnknownObject } from "../../../../src/text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../../src/text/unknown-value.ts";
 import { sealOf } from "../wire.ts";
 
 /** What OpenAI's Responses API does with reasoning items: newer models do not read those whose history was changed. */

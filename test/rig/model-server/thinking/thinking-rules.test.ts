@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { asArray, asObject, type UnknownObject } from "../../../../src/text/json.ts";
+import { asArray, asObject, type UnknownObject } from "../../../../src/text/unknown-value.ts";
 import { type ModelServer, startModelServer } from "../model-server.ts";
 import { call, say } from "../step.ts";
 

@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, type UnknownObject } from "../../../../src/text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../../src/text/unknown-value.ts";
 import {
   bindsThinking,
   createThinkingCheck,

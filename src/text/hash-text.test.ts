@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hashText } from "./json.ts";
+import { hashText } from "./hash-text.ts";
 
 it.each([
   ["", 0x811c9dc5],
