@@ -12,6 +12,7 @@ export {
   repairPairing,
   supersede,
 } from "./stages/doors/stages.ts";
-export { type PruneOptions, type PrunePlan, pruneStage, restore } from "./stages/prune.ts";
+export { type PruneOptions, type PrunePlan, pruneStage } from "./stages/prune.ts";
 export { redactTranscript } from "./stages/redact.ts";
+export { restore } from "./stages/restore.ts";
 export type { Tier, TierLimits } from "./stages/tiers.ts";

@@ -1,15 +1,8 @@
 import { compactionBoundary, filterCompacted } from "../stages/boundary.ts";
+import { cutAnyPart, cutOutput, mediaLine, withoutMedia } from "../stages/cut-part.ts";
 import { PRUNE_PROTECT, prune } from "../stages/prune.ts";
 import { repairPairing } from "../stages/repair.ts";
-import {
-  cutAnyPart,
-  cutOutput,
-  cutToLength,
-  largestPassing,
-  mediaLine,
-  shrinkToFit,
-  withoutMedia,
-} from "../stages/shrink.ts";
+import { cutToLength, largestPassing, shrinkToFit } from "../stages/shrink.ts";
 import {
   limitFrom,
   listOf,
@@ -293,7 +286,6 @@ function hideAllBut(transcript: Transcript, kept: readonly (Message | undefined)
 
 /** What is left of a request where nothing fits by estimate: the provider decides about the smallest window there is. */
 const MIN_REQUEST_CHARS = 200;
-
 const LAST_REQUEST = { stage: "recover-last-request", reason: "recovery" } as const;
 
 /** An upper bound: no long text has more. */

@@ -1,14 +1,9 @@
-import {
-  charBudget,
-  compactionBoundary,
-  findCompactionBoundary,
-  fitsBudget,
-  hideFailedSummaries,
-  hideOldest,
-} from "../stages/boundary.ts";
+import { compactionBoundary, findCompactionBoundary, hideFailedSummaries } from "../stages/boundary.ts";
+import { charBudget, fitsBudget, hideOldest } from "../stages/char-budget.ts";
 import { listFiles, NO_FILES, newestFiles, recordFiles } from "../stages/file-access.ts";
 import { fillTranscript } from "../stages/lines/fill.ts";
-import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
+import { PRUNE_PROTECTED_TOOLS } from "../stages/prune.ts";
+import { restore } from "../stages/restore.ts";
 import { supersede } from "../stages/supersede.ts";
 import {
   cutsByAge,

@@ -1,7 +1,8 @@
 import { commonLimit } from "../text/clip.ts";
 import { CHARS_PER_TOKEN, estimateTokens } from "../text/tokens/estimate-tokens.ts";
-import { isWithinLimits, type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
+import { isWithinLimits, type ToolOutputLimits } from "../tool-output/limits.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
+import { type TextSize, textSize } from "../tool-output/text-size.ts";
 import { type BoundedToolOutput, boundToolOutput } from "../tool-output/truncate-tool-content.ts";
 import {
   createToolMatcher,
@@ -157,7 +158,6 @@ export function limitsOfTool(
 const KEPT_SHARE = 0.4;
 /** No single output may take more, whatever is allowed for its tool. */
 const MOST_SHARE = 0.5;
-
 const measuredTokens = new WeakMap<ToolPart, number>();
 
 /** Parts never change, so each is measured once. */

@@ -2,7 +2,7 @@ import { errorText } from "../compaction/summary/text.ts";
 import { maybeSummarizeToolResults } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
 import { isToolSummary } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { omitUndefined } from "../text/unknown-value.ts";
-import { readingHint } from "../tool-output/cut-text.ts";
+import { readingHint } from "../tool-output/notices.ts";
 import { boundToolOutput } from "../tool-output/truncate-tool-content.ts";
 import { handleOf, outcomeText } from "../transcript/content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import fc from "fast-check";
+import { default as fc } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
@@ -7,10 +7,10 @@ import { runs } from "../../test/rig/runs.ts";
 import type { SessionMessage } from "../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { ConfigurationError } from "../text/check.ts";
-import { isCleared, renderMessage, toolResults } from "../transcript/content.ts";
+import { isCleared, toolResults } from "../transcript/content.ts";
 import { applyEdits, runStages } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
-import { type Message, project, type Transcript } from "../transcript/message.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type Part, type ToolPart } from "../transcript/part.ts";
 import { filterCompacted, startOfNewestTurns } from "./boundary.ts";
 import {
@@ -20,10 +20,11 @@ import {
   type PruneOptions,
   prune,
   pruneStage,
-  restore,
 } from "./prune.ts";
+import { restore } from "./restore.ts";
 
 const read = (notation: string) => deepFreeze(transcript(notation));
+
 const handles = (messages: Transcript, options?: PruneOptions) =>
   prune(messages, options).candidates.map(({ handle }) => handle);
 
@@ -264,35 +265,6 @@ describe("prune after a compaction (PRUNE-9, DB-10)", () => {
   it("does not let outputs that are no longer sent use up the protected tokens", () => {
     const messages = read("u a(read:8000) m s:9 u a(read:400) u u");
     expect(prune(messages, SMALL)).toMatchObject({ candidates: [], totalTokens: 100, stoppedBy: "summary" });
-  });
-});
-
-describe("what pruning leaves", () => {
-  const messages = read("u a(read:800) u u");
-  const pruned = applyEdits(messages, prune(messages, SMALL).edits, { at: 7 });
-
-  it("is stored as it was, with the time of clearing (PRUNE-4)", () => {
-    expect(pruned[1]?.parts[0]).toEqual({ ...messages[1]?.parts[0], clearedAt: 7 });
-  });
-
-  it("reads as the placeholder, with the call and without attachments (PRUNE-5)", () => {
-    expect(project(pruned)[1]?.parts[0]).toMatchObject({
-      tool: "read",
-      input: {},
-      outcome: { output: CLEARED_PLACEHOLDER, attachments: [] },
-    });
-    expect(renderMessage(pruned[1] as Message)).toContain(
-      `[Tool: read] {}\n[Tool result]\n${CLEARED_PLACEHOLDER}`,
-    );
-  });
-
-  it.each(["m2/0", "m2-call-1", "m2"])("comes back by the name %s", (name) => {
-    expect(applyEdits(pruned, restore(deepFreeze(pruned), [name]), { at: 9 })).toEqual(messages);
-  });
-
-  it("stays as it is under a name that fits nothing cleared", () => {
-    expect(restore(pruned, ["m3/0", "m1", "m2/1", ""])).toEqual([]);
-    expect(restore(messages, ["m2"])).toEqual([]);
   });
 });
 

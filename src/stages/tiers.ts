@@ -25,7 +25,7 @@ import {
 import { type Handle, replaceCall, type Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
-import { clipInput } from "./shrink.ts";
+import { clipInput } from "./cut-part.ts";
 
 /** Cuts tool results and their inputs by age, in three tiers: the newest results stay whole, older ones keep less. */
 export function graduatedTiers(options: GraduatedTiersOptions): Stage {

@@ -1,13 +1,6 @@
-import {
-  addRemovedCounts,
-  normalizeByLines,
-  normalizeTextWithCounts,
-  type RemovedCounts,
-  toWellFormed,
-} from "../text/normalize.ts";
-import { copyOf, headCut } from "../text/truncate.ts";
-import { isInsideLine, omissionMarker, type TextCut, type ToolOutputStats } from "./cut-text.ts";
-import { addSizes, measureText, NO_SIZE, type TextSize, textSize } from "./limits.ts";
+import { addRemovedCounts, normalizeByLines, type RemovedCounts, toWellFormed } from "../text/normalize.ts";
+import { looksBinary } from "./binary-content.ts";
+import { addSizes, measureText, NO_SIZE, type TextSize, textSize } from "./text-size.ts";
 
 /** Reads the text of an output's blocks: cleaned, measured, and each piece with its position in the joined text. */
 export function readToolText<Block extends ToolContentBlock>(
@@ -58,7 +51,7 @@ export interface ToolText<Block> {
 }
 
 /** A block and what was read from it. */
-type BlockPiece<Block> = OtherPiece<Block> | BinaryPiece<Block> | TextPiece<Block>;
+export type BlockPiece<Block> = OtherPiece<Block> | BinaryPiece<Block> | TextPiece<Block>;
 
 interface OtherPiece<Block> {
   readonly type: "other";
@@ -176,147 +169,3 @@ export function isTextBlock(block: ToolContentBlock): block is TextBlock {
 export function isBytesBlock(block: ToolContentBlock): block is BytesBlock {
   return block?.type === "bytes" && "bytes" in block && block.bytes instanceof Uint8Array;
 }
-
-/** True when so much of the first 8 KB is control or replacement characters that it is unreadable. */
-export function looksBinary(content: string | Uint8Array): boolean {
-  // Escape sequences, carriage returns and backspaces are what terminals print, so they do not count.
-  const { text, removed } = normalizeTextWithCounts(sampleOf(content));
-  const unreadable = removed.controls + (text.match(/\ufffd/g)?.length ?? 0);
-  const total = removed.controls + text.length;
-  if (unreadable <= total * MAX_UNREADABLE_SHARE) return false;
-  // A word or two with one bad byte is still text.
-  return unreadable >= FEW_CHARS || unreadable > total / 2;
-}
-
-/** The type of binary content, from what the tool says or from its first bytes. */
-export function binaryType(content: string | Uint8Array, mimeType: unknown): string {
-  if (typeof mimeType === "string" && MIME_TYPE.test(mimeType)) return mimeType;
-  if (typeof content === "string") return UNKNOWN_TYPE;
-  const match = SIGNATURES.find(([, signature]) => signature.every((byte, index) => content[index] === byte));
-  return match?.[0] ?? UNKNOWN_TYPE;
-}
-
-const SAMPLE_LENGTH = 8_192;
-const MAX_UNREADABLE_SHARE = 0.1;
-const FEW_CHARS = 4;
-const UNKNOWN_TYPE = "unknown type";
-const MIME_TYPE = /^[\w.+-]{1,40}\/[\w.+-]{1,80}$/;
-
-function sampleOf(content: string | Uint8Array): string {
-  if (typeof content === "string") return content.slice(0, headCut(content, SAMPLE_LENGTH));
-  return new TextDecoder().decode(content.subarray(0, SAMPLE_LENGTH));
-}
-
-const SIGNATURES: readonly (readonly [type: string, signature: readonly number[]])[] = [
-  ["image/png", [0x89, 0x50, 0x4e, 0x47]],
-  ["image/jpeg", [0xff, 0xd8, 0xff]],
-  ["image/gif", [0x47, 0x49, 0x46, 0x38]],
-  ["application/pdf", [0x25, 0x50, 0x44, 0x46]],
-  ["application/zip", [0x50, 0x4b, 0x03, 0x04]],
-  ["application/gzip", [0x1f, 0x8b]],
-  ["application/zstd", [0x28, 0xb5, 0x2f, 0xfd]],
-  ["application/x-xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
-  ["application/wasm", [0x00, 0x61, 0x73, 0x6d]],
-  ["application/vnd.sqlite3", [0x53, 0x51, 0x4c, 0x69, 0x74, 0x65, 0x20]],
-  ["ELF executable", [0x7f, 0x45, 0x4c, 0x46]],
-  ["UTF-16 text", [0xff, 0xfe]],
-  ["UTF-16 text", [0xfe, 0xff]],
-];
-
-/** Puts the blocks together again around what stays of the text; other blocks keep their place, and text its side of them. */
-export function composeBlocks<Block extends ToolContentBlock>(
-  request: Composition<Block>,
-): readonly (Block | TextBlock)[] {
-  const slots = slotsOf(request);
-  const markerIndex = slots.findIndex((slot) => slot.type === "run" && request.cut.headEnd <= slot.endIndex);
-  const texts = slots.map((slot, index) =>
-    slot.type === "run" ? keptText(slot, { ...request, mayHoldMarker: index === markerIndex }) : "",
-  );
-  const shown = texts.flatMap((text, index) => (text === "" ? [] : [index]));
-  const anywhere = slots.findIndex((slot) => slot.type === "run");
-  const first = shown[0] ?? anywhere;
-  const last = shown.at(-1) ?? anywhere;
-
-  return slots.flatMap((slot, index): readonly (Block | TextBlock)[] => {
-    if (slot.type === "other") return [slot.block];
-    const before = index === first ? request.before : "";
-    const after = index === last ? request.after : "";
-    const text = withNotices({ before, text: texts[index] ?? "", after });
-    if (text === "" && request.cut.by !== "none") return [];
-    const block = isTextBlock(slot.block) ? slot.block : ({ type: "text" } as const);
-    return [{ ...block, text: request.cut.by === "none" ? text : copyOf(text) }];
-  });
-}
-
-interface Composition<Block> {
-  readonly pieces: readonly BlockPiece<Block>[];
-  /** The joined text of the pieces. */
-  readonly text: string;
-  readonly cut: TextCut;
-  readonly stats: ToolOutputStats;
-  /** A line before the text, or nothing. */
-  readonly before: string;
-  /** The lines after the text, or nothing. */
-  readonly after: string;
-  /** The line in the place of a piece that is not text. */
-  readonly noticeOf: (piece: BinaryPiece<Block>) => string;
-}
-
-type Slot<Block> = { readonly type: "other"; readonly block: Block | TextBlock } | Run<Block>;
-
-/** Neighbouring text blocks become one, so that a host which joins blocks cannot join the last line of one to the first of the next. */
-interface Run<Block> {
-  readonly type: "run";
-  readonly block: Block;
-  readonly startIndex: number;
-  readonly endIndex: number;
-}
-
-function slotsOf<Block>({ pieces, cut, noticeOf }: Composition<Block>): readonly Slot<Block>[] {
-  const slots: Slot<Block>[] = [];
-  for (const piece of pieces) {
-    const previous = slots.at(-1);
-    if (piece.type === "other") slots.push(piece);
-    else if (piece.type === "binary")
-      slots.push({ type: "other", block: { type: "text", text: noticeOf(piece) } });
-    else if (previous?.type === "run" && cut.by !== "none") {
-      slots[slots.length - 1] = { ...previous, endIndex: piece.endIndex };
-    } else {
-      slots.push({ type: "run", block: piece.block, startIndex: piece.startIndex, endIndex: piece.endIndex });
-    }
-  }
-  return slots;
-}
-
-function keptText<Block>(
-  { startIndex, endIndex }: Run<Block>,
-  { text, cut, stats, mayHoldMarker }: Composition<Block> & { readonly mayHoldMarker: boolean },
-): string {
-  if (cut.by === "none") return text.slice(startIndex, endIndex);
-  const { headEnd, tailStart } = cut;
-  const within = (index: number): number => Math.min(endIndex, Math.max(startIndex, index));
-  const markAt = (index: number): string =>
-    within(index) === index && isInsideLine(text, index) ? LINE_CUT : "";
-  const head = text.slice(startIndex, within(headEnd)) + markAt(headEnd);
-  const tail = markAt(tailStart) + text.slice(within(tailStart), endIndex);
-  // Where no end of the text is shown, the notice behind the head says what is missing.
-  const hasMarker = mayHoldMarker && tailStart < text.length;
-  if (!hasMarker) return head + tail;
-  return joinLines([head, omissionMarker(stats), tail]);
-}
-
-function withNotices({ before, text, after }: { before: string; text: string; after: string }): string {
-  const content = joinLines([before, text]);
-  return joinLines([content, content && after && `\n${after}`]) || after;
-}
-
-function joinLines(texts: readonly string[]): string {
-  return texts.filter((text) => text !== "").reduce((joined, text) => endLine(joined) + text, "");
-}
-
-function endLine(text: string): string {
-  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
-}
-
-/** Stands where a line is cut inside. */
-const LINE_CUT = "…";

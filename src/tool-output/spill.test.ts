@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { SpillRef, SpillStore } from "./spill.ts";
-import { spillOutput, truncateToolContent } from "./truncate-tool-content.ts";
+import { type SpillRef, type SpillStore, spillOutput } from "./spill.ts";
+
+import { truncateToolContent } from "./truncate-tool-content.ts";
 
 const stored: SpillRef = { status: "stored", handle: "h", sha256: "s", bytes: 1 };
 

@@ -5,9 +5,11 @@ import { deepFreeze } from "../../test/rig/notation.ts";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { normalizeText } from "../text/normalize.ts";
-import { type RawToolOutputLimits, textSize } from "./limits.ts";
-import { looksBinary, type ToolContentBlock } from "./read-blocks.ts";
+import { looksBinary } from "./binary-content.ts";
+import type { RawToolOutputLimits } from "./limits.ts";
+import type { ToolContentBlock } from "./read-blocks.ts";
 import type { SpillStore } from "./spill.ts";
+import { textSize } from "./text-size.ts";
 import { truncateToolContent } from "./truncate-tool-content.ts";
 
 const anyLimit = fc.oneof(
@@ -51,7 +53,6 @@ const failed: SpillStore = {
   get: async () => undefined,
 };
 const anyStore = fc.constantFrom(undefined, stored, failed);
-
 const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/;
 
 function textsOf(blocks: readonly ToolContentBlock[]): readonly string[] {

@@ -13,30 +13,27 @@ import {
 import { REDACT_SHAPE, type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import type { Cut } from "../text/truncate.ts";
 import { isObject } from "../text/unknown-value.ts";
-import {
-  binaryNotice,
-  cutNotice,
-  cutText,
-  notSavedNotice,
-  outputStats,
-  shownSize,
-  type ToolOutputStats,
-  type TruncatedBy,
-} from "./cut-text.ts";
+import { binaryType } from "./binary-content.ts";
+import { composeBlocks } from "./compose-blocks.ts";
+import { keepHeadAndTail, shownSize } from "./keep-head-and-tail.ts";
 import {
   completeToolOutputLimits,
   isWithinLimits,
   type RawToolOutputLimits,
   resolveToolOutputLimits,
-  type TextSize,
   TOOL_OUTPUT_LIMIT_SHAPE,
   type ToolOutputLimits,
-  textSize,
 } from "./limits.ts";
 import {
+  binaryNotice,
+  cutNotice,
+  notSavedNotice,
+  outputStats,
+  type ToolOutputStats,
+  type TruncatedBy,
+} from "./notices.ts";
+import {
   type BinaryPiece,
-  binaryType,
-  composeBlocks,
   isBytesBlock,
   isTextBlock,
   joinTexts,
@@ -46,12 +43,16 @@ import {
   type ToolContentBlock,
   type ToolText,
 } from "./read-blocks.ts";
-import type { SpillFailure, SpillRef, SpillStore } from "./spill.ts";
+import { type SpillFailure, type SpillRef, type SpillStore, spillOutput } from "./spill.ts";
+import { type TextSize, textSize } from "./text-size.ts";
 
 /**
- * Bounds one tool output before it enters the context. The blocks are read into one text (`read-blocks.ts`), which is
- * cleaned and measured against the limits (`limits.ts`); the raw output goes into the store (`spill.ts`), what may stay
- * is chosen and told of (`cut-text.ts`), and the blocks are put together again around it.
+ * Bounds one tool output before it enters the context:
+ * - `read-blocks.ts` joins the blocks into one clean text, `text-size.ts` measures it, `limits.ts` has the limits.
+ * - `spill.ts` saves the raw output.
+ * - `keep-head-and-tail.ts` decides which lines stay.
+ * - `notices.ts` says what was left out, and `compose-blocks.ts` puts the blocks together again.
+ *
  * Throws only for unusable limits: a store that fails is reported in the result.
  *
  * An output is bounded once: keep the `cut` of the result in the tool part. A session leaves a part with a `cut` alone,
@@ -249,7 +250,7 @@ function bound<Block extends ToolContentBlock>(
   const isPreview = spills.isLarge && spill !== undefined;
 
   const text = joinTexts(pieces.flatMap((piece) => (piece.type === "text" ? [piece.text] : [])));
-  const cut = cutText(text, { size, limits: isPreview ? previewLimits(limits) : limits });
+  const cut = keepHeadAndTail(text, { size, limits: isPreview ? previewLimits(limits) : limits });
   const shown: TextSize = cut.by === "none" ? size : shownSize(text, cut);
   const binaryBytes = [...spills.binaries.keys()].reduce((bytes, { raw }) => bytes + bytesOf(raw), 0);
   const textStats = outputStats(shown, size);
@@ -310,61 +311,4 @@ function spillReference<Block>({ text, binaries }: Spills<Block>): Partial<ToolO
     ...(stored?.path !== undefined && { path: stored.path }),
     ...(failure && { failure }),
   };
-}
-
-/** Puts content into the store; whatever goes wrong in there comes back as a failure. */
-export async function spillOutput(
-  content: string | Uint8Array,
-  { store, signal }: SpillPlace,
-): Promise<SpillRef | SpillFailure> {
-  try {
-    return checkAnswer(
-      await (signal === undefined ? store.put(content) : untilAborted(store, content, signal)),
-    );
-  } catch (error) {
-    return failure(codeOf(error), error instanceof Error ? error.message : "the store threw");
-  }
-}
-
-interface SpillPlace {
-  readonly store: SpillStore;
-  /** Ends the waiting for a store that does not answer. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-function untilAborted(
-  store: SpillStore,
-  content: string | Uint8Array,
-  signal: AbortSignal,
-): Promise<SpillRef | SpillFailure> {
-  if (signal.aborted) return Promise.resolve(ABORTED);
-  return new Promise((resolve, reject) => {
-    const abort = (): void => resolve(ABORTED);
-    signal.addEventListener("abort", abort, { once: true });
-    Promise.resolve(store.put(content))
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener("abort", abort));
-  });
-}
-
-function checkAnswer(outcome: SpillRef | SpillFailure | undefined): SpillRef | SpillFailure {
-  if (outcome?.status === "stored" && isReference(outcome)) return outcome;
-  if (outcome?.status === "failed") return failure(outcome.code, outcome.reason);
-  return failure("BAD_ANSWER", "the store answered with neither a reference nor a failure");
-}
-
-function isReference({ handle, sha256, bytes }: SpillRef): boolean {
-  return typeof handle === "string" && typeof sha256 === "string" && typeof bytes === "number";
-}
-
-const ABORTED: SpillFailure = { status: "failed", code: "ABORTED", reason: "the caller stopped waiting" };
-
-const CODE = /^[\w-]{1,40}$/;
-
-function failure(code: unknown, reason: string): SpillFailure {
-  return { status: "failed", code: typeof code === "string" && CODE.test(code) ? code : "UNKNOWN", reason };
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { dropMedia } from "../../src/compaction/recover.ts";
 import { omitForChild } from "../../src/fork/context/options.ts";
-import { charBudget } from "../../src/stages/boundary.ts";
+import { charBudget } from "../../src/stages/char-budget.ts";
 import { pruneStage } from "../../src/stages/prune.ts";
 import { redactTranscript } from "../../src/stages/redact.ts";
 import { repairPairing } from "../../src/stages/repair.ts";
@@ -48,7 +48,6 @@ export const REPAIRED_RULES: readonly string[] = [
 
 /** A result that lost its call is one fault, whatever it is called: it may have been a second or a late one before. */
 const PAIRING_RULES = ["common-01", "common-02", "common-03", "common-04", "common-05", "common-06"];
-
 const WHY = { stage: "test", reason: "test" };
 
 const clearEverything: Stage = (messages) =>

@@ -1,4 +1,4 @@
-import { charBudget } from "../../stages/boundary.ts";
+import { charBudget } from "../../stages/char-budget.ts";
 import { GAP_MARKER } from "../../stages/lines/select.ts";
 import {
   DOCUMENTED_TIER_LIMITS,

@@ -13,7 +13,8 @@ import { lowerToOpencode2 } from "../../../test/rig/random-history/lower-to-open
 import { randomSession } from "../../../test/rig/random-history/random-history.ts";
 import { runs } from "../../../test/rig/runs.ts";
 import { omitForChild } from "../../fork/context/options.ts";
-import { charBudget, compactionBoundary } from "../../stages/boundary.ts";
+import { compactionBoundary } from "../../stages/boundary.ts";
+import { charBudget } from "../../stages/char-budget.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../stages/tiers.ts";
 import { formatLaws } from "../../testing/format-contract.ts";

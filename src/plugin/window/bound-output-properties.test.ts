@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { anyText } from "../../../test/rig/random-history/random-history.ts";
 import { runs } from "../../../test/rig/runs.ts";
 import { isMalformed } from "../../text/normalize.ts";
-import { DEFAULT_TOOL_OUTPUT_LIMITS, type ToolOutputLimits, textSize } from "../../tool-output/limits.ts";
+import { DEFAULT_TOOL_OUTPUT_LIMITS, type ToolOutputLimits } from "../../tool-output/limits.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
+import { textSize } from "../../tool-output/text-size.ts";
 import { boundShownOutput, NOTICE_CHARS } from "./bound-output.ts";
 
 const hasRecall = async () => true;

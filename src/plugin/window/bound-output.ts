@@ -6,16 +6,12 @@ import {
   completeToolOutputLimits,
   DEFAULT_TOOL_OUTPUT_LIMITS,
   isWithinLimits,
-  type TextSize,
   type ToolOutputLimits,
-  textSize,
 } from "../../tool-output/limits.ts";
-import type { SpillFailure, SpillStore } from "../../tool-output/spill.ts";
-import {
-  type BoundedToolOutput,
-  boundableText,
-  spillOutput,
-} from "../../tool-output/truncate-tool-content.ts";
+import { type SpillFailure, type SpillStore, spillOutput } from "../../tool-output/spill.ts";
+import { type TextSize, textSize } from "../../tool-output/text-size.ts";
+
+import { type BoundedToolOutput, boundableText } from "../../tool-output/truncate-tool-content.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { WholeOutput } from "../host/agent-host.ts";
 

@@ -1,7 +1,8 @@
 import { gone, limitFrom, numberFrom, objectOf, oneOf, optionsCheck, required } from "../../text/check.ts";
 import type { Edit, Stage } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { compactionBoundary as boundaryOf, charBudget as budgetOf } from "../boundary.ts";
+import { compactionBoundary as boundaryOf } from "../boundary.ts";
+import { charBudget as budgetOf } from "../char-budget.ts";
 import { keepLines as keepLinesOf } from "../lines/keep-lines.ts";
 import { repairPairing as repairsOf } from "../repair.ts";
 import { supersede as supersedeOf } from "../supersede.ts";

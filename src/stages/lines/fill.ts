@@ -1,7 +1,7 @@
 import { handleOf, renderMessage } from "../../transcript/content.ts";
 import { applyEdits, type Edit, type Stage, type StagesResult } from "../../transcript/edit.ts";
 import { type Transcript, withText } from "../../transcript/message.ts";
-import { type FitOptions, fitsBudget } from "../boundary.ts";
+import { type FitOptions, fitsBudget } from "../char-budget.ts";
 import { FLOORS_FROM_CHARS, FORK_NO_TRUNCATION_TOOLS, floorsFor } from "../tiers.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, readRows, wholeChars } from "./rows.ts";

@@ -1,4 +1,4 @@
-import { readLineReferences } from "./directive.ts";
+import { readLineReferences } from "./line-references.ts";
 import type { FillSource } from "./read-call.ts";
 import type { FillPart, FillRows, FillSegment } from "./rows.ts";
 import { ASKED, type InternedWords, MAX_ACTIVITY } from "./words.ts";

@@ -1,5 +1,6 @@
+import { STOP_TERMS, termsOf } from "./terms.ts";
 import type { IndexEntry, TextIndex } from "./text-index.ts";
-import { eachWord, isWithinWord, STOP_TERMS, termsOf } from "./words.ts";
+import { eachWord, isWithinWord } from "./words.ts";
 
 /** A text that holds what is asked for, and the lines to show of it. */
 export interface FoundText {
@@ -338,7 +339,6 @@ const QUOTED = /"([^"]{2,})"|`([^`]{2,})`|(?<![\p{L}\p{N}])'([^']{2,})'(?![\p{L}
 const AROUND = /^[^\p{L}\p{N}_$/.@#-]+|[^\p{L}\p{N}_$/]+$/gu;
 /** A path, a name with separators or mixed case, something with a digit. */
 const LITERAL_WORD = /[\p{L}\p{N}][/._:#@-]+[\p{L}\p{N}]|\p{Ll}\p{Lu}|\p{N}/u;
-
 const SATURATION = 0.9;
 const LENGTH_SHARE = 0.3;
 

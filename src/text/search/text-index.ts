@@ -1,4 +1,5 @@
-import { eachWord, termsOf, type VisitWord } from "./words.ts";
+import { termsOf } from "./terms.ts";
+import { eachWord, type VisitWord } from "./words.ts";
 
 /** A text that can be found, under the name that it is given back by. */
 export interface IndexedText {

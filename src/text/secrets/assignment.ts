@@ -1,3 +1,4 @@
+import { DOTTED } from "./alphabet.ts";
 import { withVendor } from "./match-token.ts";
 import {
   isGeneratedPassword,
@@ -11,7 +12,6 @@ import {
   typeOfKind,
   type ValueForm,
 } from "./secret-value.ts";
-import { DOTTED } from "./token-formats.ts";
 
 /** Finds the secret assigned to a secret-looking name, from the separator: in settings, JSON, headers, code and parameters. */
 export function matchAssignment(text: string, separatorIndex: number): SecretSpan | undefined {

@@ -1,9 +1,6 @@
+import { ALPHANUMERIC, type Alphabet, DOTTED, HEADER_TOKEN } from "./alphabet.ts";
 import { isGenerated, isPlaceholder, randomness, type SecretSpan, type TextSpan } from "./secret-value.ts";
 import {
-  ALPHANUMERIC,
-  type Alphabet,
-  DOTTED,
-  HEADER_TOKEN,
   MARKED_FORMATS,
   PATTERN_FORMATS,
   type PatternFormat,

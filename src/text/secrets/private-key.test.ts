@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { matchKeyLines, matchPrivateKeyBlock, matchPrivateKeyTail } from "./other-writing.ts";
+import { matchKeyLines, matchPrivateKeyBlock, matchPrivateKeyTail } from "./private-key.ts";
 
 // Glued from pieces, so that no scanner takes this file for a leak.
 const begin = ["-----BEGIN ", "PRIVATE", " KEY-----"].join("");

@@ -1,30 +1,30 @@
 import { anyText, listOf, NO_OPTIONS, objectOf, optionsCheck, required, rule, type Shape } from "../check.ts";
 import { hashText } from "../hash-text.ts";
+import { matchAfterWord, matchGluedPassword } from "./after-word.ts";
+import { ANY_BASE64, DIGITS, DOTTED } from "./alphabet.ts";
 import { matchArgument, matchAssignment, matchElement } from "./assignment.ts";
-import {
-  cookieHeaderEnd,
-  matchAfterWord,
-  matchCookie,
-  matchGluedPassword,
-  matchKeyBytes,
-  matchKeyMember,
-  matchOraclePassword,
-  matchPasswordHash,
-  matchPasswordLine,
-  matchUrlSecret,
-  opaqueFieldEnd,
-} from "./known-places.ts";
+import { cookieHeaderEnd, matchCookie } from "./cookie.ts";
+import { findEscaped } from "./escaped.ts";
+import { matchKeyBytes, matchKeyMember } from "./key-material.ts";
 import { MIN_TOKEN_CHARS, matchMarkedToken, matchRunToken, matchStart } from "./match-token.ts";
-import { findEscaped, keyMarkOf, matchKeyLines, matchPrivateKey, matchWrapped } from "./other-writing.ts";
+import { opaqueFieldEnd } from "./opaque-field.ts";
+import { matchPasswordHash, matchPasswordLine } from "./password-file.ts";
+import { keyMarkOf, matchKeyLines, matchPrivateKey } from "./private-key.ts";
 import { decodeBase64Text, type SecretSpan, sliceSpan, type TextSpan } from "./secret-value.ts";
-import { ANY_BASE64, DIGITS, DOTTED } from "./token-formats.ts";
+import { matchOraclePassword, matchUrlSecret } from "./url-secret.ts";
+import { matchWrapped } from "./wrapped.ts";
 
 /**
- * Replaces every secret that is recognised by a placeholder with its type and a short hash; the same reference when there
- * is none. One pass walks the text (`findSecrets`): a run of token characters may be a vendor's token (`match-token.ts`
- * by the tables of `token-formats.ts`), a separator may assign a value to a secret-looking name (`assignment.ts`), and
- * headers, command lines, URLs and password files have forms of their own (`known-places.ts`). What decides whether a
- * value is a secret or a word, a path or a placeholder is in `secret-value.ts`. A value that was found once is looked for
+ * Replaces each secret by a placeholder with its type and a short hash. Gives the same reference when there is none.
+ * `scan` walks the text once and asks, by the character it meets:
+ * - `match-token.ts`: is it a vendor's token? The tables are in `token-formats.ts`.
+ * - `assignment.ts`: is it the value of a name such as `password`?
+ * - `after-word.ts` (options, authorization schemes, prose), `url-secret.ts`, `cookie.ts`, `password-file.ts`,
+ *   `private-key.ts`, `key-material.ts`: is it in a place where secrets stand? `opaque-field.ts` names the fields that
+ *   are never changed.
+ * - `escaped.ts`, `wrapped.ts`: is it encoded, or broken over two lines?
+ *
+ * `secret-value.ts` tells a secret from a word, a path or a placeholder. A value that was found once is also looked for
  * in the rest of the text.
  */
 export function redactSecrets(text: string, options: RedactOptions = NO_OPTIONS): string {

@@ -210,7 +210,6 @@ export function isStockPassword(value: string): boolean {
 }
 
 const MASK = /x{5,}|\*{3,}|•{2,}|\.{3,}|…|#{4,}|_{5,}|0{10,}|^(.)\1*$/i;
-
 const SLOT =
   /&lt;.*&gt;|\$\{[\w.]|\$\([a-z]+[ )]|\{\{|\}\}|<%|#\{|%\(|^\$\{?\w+\}?$|^\$env:|^%\w*%?$|^<[^<>]*>?$|^\[[^[\]]*\]?$|^\{[^{}]*\}?$|\[REDACTED:|^(?:process\.env|import\.meta|os\.environ|os\.getenv|env|secrets?|vars?|config|settings|options|opts|args|props|params|this|self|req|request|data)\b[.:[]|^(?:op:\/\/|vault:|ssm:|arn:|file:|keyring:|env:)/i;
 
@@ -266,7 +265,6 @@ const SEPARATOR = 0;
 const DIGIT = 1;
 const LOWER = 2;
 const UPPER = 3;
-
 const DIGIT_CHANGE = 1.5;
 const HUMP = 0.5;
 const SHORT_HUMP = 2;
@@ -326,3 +324,6 @@ export function decodeBase64Text(encoded: string): string | undefined {
   const text = atob(body.length % 4 === 1 ? body.slice(0, -1) : body);
   return /^[\t\n\r -~]*$/.test(text) ? text : undefined;
 }
+
+/** Finds the secrets of a text as it stands, without another look at how it is written. */
+export type Scan = (text: string) => readonly SecretSpan[];

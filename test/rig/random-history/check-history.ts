@@ -9,7 +9,7 @@ import {
   readToolSummarySettings,
 } from "../../../src/compaction/tool-summaries/plan-tool-summaries.ts";
 import { omitForChild } from "../../../src/fork/context/options.ts";
-import { charBudget } from "../../../src/stages/boundary.ts";
+import { charBudget } from "../../../src/stages/char-budget.ts";
 import { keepLines } from "../../../src/stages/lines/keep-lines.ts";
 import { pruneStage } from "../../../src/stages/prune.ts";
 import { redactTranscript } from "../../../src/stages/redact.ts";
@@ -123,9 +123,7 @@ function repeatsCallIds({ steps }: History): boolean {
 /** Running twice costs twice: every fourth shows whether chance or order got in. */
 const RUN_TWICE_EVERY = 4;
 const CHECK_PREFIX_EVERY = 8;
-
 const AT = { at: 1_700_000_000_000 };
-
 const repair: Stage = (transcript) => repairPairing(transcript, { lastMessage: "user" });
 
 /** Only the repair can put a question before an answer that a cut has left in front. */

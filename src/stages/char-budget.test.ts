@@ -8,7 +8,7 @@ import { leastChars, renderMessage } from "../transcript/content.ts";
 import { applyEdits, runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part, ToolPart } from "../transcript/part.ts";
-import { charBudget, fitsBudget, shrinkToChars } from "./boundary.ts";
+import { charBudget, fitsBudget, shrinkToChars } from "./char-budget.ts";
 
 const budget = (messages: Transcript, maxChars: number) =>
   runStages(deepFreeze(messages), [charBudget({ maxChars })]).transcript;

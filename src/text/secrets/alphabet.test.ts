@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAlphabet } from "./token-formats.ts";
+import { createAlphabet } from "./alphabet.ts";
 
 describe("an alphabet", () => {
   const vowels = createAlphabet("aeiou");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { binaryType, looksBinary } from "./read-blocks.ts";
+import { binaryType, looksBinary } from "./binary-content.ts";
 
 const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
 const repeat = (text: string, count: number): string => text.repeat(count);

@@ -3,19 +3,20 @@ import { describe, expect, it } from "vitest";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { normalizeText } from "../text/normalize.ts";
-import { cutText, shownSize } from "./cut-text.ts";
-import { type RawToolOutputLimits, resolveToolOutputLimits, textSize } from "./limits.ts";
+import { keepHeadAndTail, shownSize } from "./keep-head-and-tail.ts";
+import { type RawToolOutputLimits, resolveToolOutputLimits } from "./limits.ts";
+import { textSize } from "./text-size.ts";
 
 /** What stays, with a bar in the place of what goes. */
 function cut(text: string, raw: RawToolOutputLimits): { readonly kept: string; readonly by: string } {
-  const { headEnd, tailStart, by } = cutText(text, {
+  const { headEnd, tailStart, by } = keepHeadAndTail(text, {
     size: textSize(text),
     limits: resolveToolOutputLimits(raw),
   });
   return { kept: by === "none" ? text : `${text.slice(0, headEnd)}|${text.slice(tailStart)}`, by };
 }
 
-describe("cutText", () => {
+describe("keepHeadAndTail", () => {
   it.each([
     {
       name: "keeps a text within all limits",
@@ -188,7 +189,7 @@ describe("cutText", () => {
       fc.property(texts, limits, (text, raw) => {
         const resolved = resolveToolOutputLimits(raw);
         const size = textSize(text);
-        const chosen = cutText(text, { size, limits: resolved });
+        const chosen = keepHeadAndTail(text, { size, limits: resolved });
         const shown = shownSize(text, chosen);
         expect(chosen.headEnd).toBeLessThanOrEqual(chosen.tailStart);
         for (const [unit, max] of [

@@ -1,0 +1,129 @@
+import { formatBytes, plural } from "../text/format-number.ts";
+import { normalizeText, type RemovedCounts } from "../text/normalize.ts";
+import type { CutBy } from "./keep-head-and-tail.ts";
+import type { SpillFailure, SpillRef } from "./spill.ts";
+import type { TextSize } from "./text-size.ts";
+
+/** The lines after a cut output: how much is shown, and where the whole of it is. */
+export function cutNotice({ by, stats, removed, spill, recallTool }: CutNotice): string {
+  const { lines, bytes, chars } = stats;
+  const shown = [
+    `${lines.shown} of ${lines.total} lines`,
+    `${formatBytes(bytes.shown)} of ${formatBytes(bytes.total)}`,
+    `${chars.shown} of ${chars.total} chars`,
+  ].join(", ");
+  const title = by === "spill" ? "Output too large, preview only" : `Output truncated by ${by}`;
+  const notice = [`[${title}: ${shown} shown.]`];
+  const removedPieces = describeRemoved(removed);
+  if (removedPieces !== "") notice.push(`[Removed before counting: ${removedPieces}.]`);
+  if (spill !== undefined)
+    notice.push(`[Full output kept: ${describeSpill(spill)}${readingHint(spill, recallTool)}]`);
+  return notice.join("\n");
+}
+
+interface CutNotice {
+  readonly by: TruncatedBy;
+  readonly stats: ToolOutputStats;
+  readonly removed: RemovedCounts | undefined;
+  readonly spill: SpillRef | undefined;
+  readonly recallTool: string | undefined;
+}
+
+/** The last limit that removed something, or `spill` when the whole was replaced by a preview or a notice. */
+export type TruncatedBy = CutBy | "spill";
+
+/** The line in the place of an output that is not text. */
+export function binaryNotice({ type, bytes, spill }: BinaryNotice): string {
+  const what = `Binary output not shown: ${type}`;
+  if (spill?.status === "stored")
+    return `[${what}, ${describeSpill(spill)}${spill.path === undefined ? "" : " (as it was)"}]`;
+  const notSaved = spill === undefined ? "" : `, not saved: ${spill.code}`;
+  return `[${what}, ${formatBytes(bytes)}${notSaved}]`;
+}
+
+interface BinaryNotice {
+  readonly type: string;
+  readonly bytes: number;
+  readonly spill: SpillRef | SpillFailure | undefined;
+}
+
+/** The line before an output that could not be kept. */
+export function notSavedNotice({ code }: SpillFailure): string {
+  return `[Full output not saved: ${code}]`;
+}
+
+/** The line in the place of what was left out. */
+export function omissionMarker({ lines, chars }: ToolOutputStats): string {
+  const omittedChars = plural(chars.omitted, "char");
+  return lines.omitted === 0
+    ? `[... ${omittedChars} omitted ...]`
+    : `[... ${plural(lines.omitted, "line")} (${omittedChars}) omitted ...]`;
+}
+
+/** How much of an output is shown, after cleaning and without notices; binary content counts as bytes only. */
+export interface ToolOutputStats {
+  readonly lines: Tally;
+  /** Code points. */
+  readonly chars: Tally;
+  readonly bytes: Tally;
+}
+
+/** Shown and omitted together are always the total. */
+interface Tally {
+  readonly shown: number;
+  readonly omitted: number;
+  readonly total: number;
+}
+
+/** The statistics of an output of which this much is shown. */
+export function outputStats(shown: TextSize, total: TextSize): ToolOutputStats {
+  const tally = (unit: keyof TextSize): Tally => ({
+    shown: shown[unit],
+    omitted: total[unit] - shown[unit],
+    total: total[unit],
+  });
+  return { lines: tally("lines"), chars: tally("chars"), bytes: tally("bytes") };
+}
+
+function describeSpill({ bytes, handle, sha256, path }: SpillRef): string {
+  // Stores that name content by its hash would say the same 64 characters twice.
+  const names =
+    handle === sha256
+      ? `handle and sha256 ${withoutLineBreaks(handle)}`
+      : `handle ${withoutLineBreaks(handle)}, sha256 ${withoutLineBreaks(sha256)}`;
+  const place = path === undefined ? "" : `, path ${withoutLineBreaks(path)}`;
+  return `${formatBytes(bytes)}, ${names}${place}`;
+}
+
+/** How to read what is kept, as far as that is known: by which tool, and from which file. */
+export function readingHint({ path }: Pick<SpillRef, "path">, recallTool: string | undefined): string {
+  const tool =
+    recallTool && `Read parts of it with the ${withoutLineBreaks(recallTool)} tool and this handle`;
+  if (path === undefined) return tool === undefined ? "." : `. ${tool}.`;
+  // A blank first: a model copies a full stop behind a path as a part of it.
+  return tool === undefined ? " (Read that file in ranges.)" : ` (${tool}, or read that file in ranges.)`;
+}
+
+const MAX_VALUE_CHARS = 4_096;
+
+/** What a store or a host says comes from outside; blanks stay, since they may be part of a path. */
+function withoutLineBreaks(value: unknown): string {
+  return normalizeText(String(value).slice(0, MAX_VALUE_CHARS)).replace(/[\r\n]+/g, " ");
+}
+
+const REMOVED_NAMES: Readonly<Record<keyof RemovedCounts, string>> = {
+  escapeSequences: "escape sequences",
+  overwrites: "overwrites",
+  controls: "control characters",
+  invisible: "invisible characters",
+  loneSurrogates: "broken characters",
+};
+
+function describeRemoved(removed: RemovedCounts | undefined): string {
+  if (removed === undefined) return "";
+  const kinds = Object.entries(REMOVED_NAMES) as [keyof RemovedCounts, string][];
+  return kinds
+    .filter(([kind]) => removed[kind] > 0)
+    .map(([kind, name]) => `${name} ${removed[kind]}`)
+    .join(", ");
+}
