@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readInterface } from "../scripts/settings/read-interface.ts";
 import { fieldsOf } from "../scripts/settings/settings-page.ts";
@@ -53,3 +53,54 @@ describe("the map of the founding documents", () => {
     expect(read(file)).toContain(title);
   });
 });
+
+/** Every page of the repository that is written by hand or by our scripts. */
+const pages = readdirSync(root, { recursive: true, encoding: "utf8" })
+  .map((file) => file.replaceAll("\\", "/"))
+  .filter(
+    (file) =>
+      /^([^/]+|(docs|research|src|examples|agents)\/.*)\.md$/.test(file) && !file.includes("node_modules"),
+  );
+
+describe("the pages", () => {
+  it.each(pages)("%s: each link leads to a file or a heading that is there", (page) => {
+    const dead = linksOf(page).filter((target) => !isThere(page, target));
+    expect(dead).toEqual([]);
+  });
+
+  // Research is kept as it was written.
+  it.each(pages.filter((page) => !page.startsWith("research/")))(
+    "%s names only files that are there",
+    (page) => {
+      const named = [
+        ...read(page).matchAll(/`((?:src|test|scripts|docs|research|bench|examples)\/[\w./-]+)`/g),
+      ];
+      expect(named.map(([, file = ""]) => file).filter((file) => !existsSync(join(root, file)))).toEqual([]);
+    },
+  );
+});
+
+function linksOf(page: string): readonly string[] {
+  const text = read(page)
+    .replace(/^```[\s\S]*?^```/gm, "")
+    .replace(/`[^`\n]*`/g, "");
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = ""]) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+}
+
+function isThere(page: string, target: string): boolean {
+  const [path = "", anchor] = target.split("#");
+  const file = path === "" ? page : join(dirname(page), path);
+  return existsSync(join(root, file)) && (anchor === undefined || anchorsOf(file).includes(anchor));
+}
+
+/** The anchors that GitHub and npm give to the headings of a page. */
+function anchorsOf(page: string): readonly string[] {
+  return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}

@@ -58,7 +58,7 @@ export function fieldsOf(group: Group): readonly Field[] {
 const HEAD = `<!-- Written by \`npm run docs:settings\`; change the types, scripts/settings, or the code. -->
 # Settings
 
-Every option of every function, with its default. Where a rule comes from: *document 000 to 004* are the published rules that \`profile: "documented"\` follows ([statement by statement](contributing/documents.md)), *decision* is a page in [decisions](decisions), *this project* is neither. What cannot be used is refused by a \`ConfigurationError\` that lists all problems at once, with the path, the value, what is allowed and the nearest known name; nothing starts half configured. [session.md](session.md) says what a session does with its options.`;
+Every option of every function, with its default. Where a rule comes from: *document 000 to 004* are the published rules that \`profile: "documented"\` follows, *decision* is a page of the repository, *this project* is neither. What cannot be used is refused by a \`ConfigurationError\` that lists all problems at once, with the path, the value, what is allowed and the nearest known name; nothing starts half configured. [session.md](session.md) says what a session does with its options.`;
 
 const ENVIRONMENT = `## Environment
 

@@ -301,7 +301,7 @@ export function limitWatermarks(lines: LeaveLines, limitTokens: number): LeaveLi
   };
 }
 
-/** Chosen on recorded sessions: `docs/decisions/0022-cost.md`. */
+/** Chosen by replaying recorded sessions, for the lowest price at the recall of fixed tiers: research/decisions/0022-cost.md. */
 const HIGH_TOKENS = 24_000;
 const LOW_TOKENS = 10_000;
 const HIGH_SHARE = 0.6;

@@ -229,7 +229,7 @@ export function floorsFor(budgetChars: number): Floors {
 
 /** The budget that the documented limits belong to. */
 const FLOORS_BUDGET_CHARS = 200_000;
-/** From this budget on floors are kept. Below, they would cost recall: `docs/decisions/0028-the-documents-in-force.md`. */
+/** From this budget on floors are kept. Below, they cost recall: usable recall at 25,000 characters fell from .880 to .835. */
 export const FLOORS_FROM_CHARS = 100_000;
 
 /** The results that have a floor, by their handle: all that have a text, without those that something newer stands for. */

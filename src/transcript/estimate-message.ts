@@ -158,7 +158,7 @@ function measure(message: Message, estimator: TokenEstimator): MessageSizes {
   return sizes;
 }
 
-/** Measured on Claude's signatures: docs/decisions/0003-token-estimate.md. */
+/** Tokens that Claude counted for a thought, over the length of its signature. */
 const TOKENS_PER_SEALED_CHAR = 0.24;
 
 /** What the provider counted of a message's thoughts, where that can be true. */

@@ -143,7 +143,7 @@ const DIGIT_ZERO = 48;
 
 /**
  * Weights fitted on recorded sessions: the logarithm of a row's value is a sum of these. How they were found, and
- * what else was tried, is in docs/decisions/0020-fill.md.
+ * what else was tried, is in research/decisions/0020-fill.md.
  */
 export const FILL_WEIGHTS = {
   source: {

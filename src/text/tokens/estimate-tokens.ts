@@ -110,7 +110,7 @@ interface TokenFamilyCost {
   readonly thoughts: "every-turn" | "last-turn";
 }
 
-// Where each figure comes from: docs/decisions/0003-token-estimate.md.
+// Fitted to the usage that providers reported for recorded sessions: research/decisions/0003-token-estimate.md.
 const FAMILY_COSTS: Readonly<Record<TokenFamily, TokenFamilyCost>> = {
   gpt: { scale: 1, callTokens: 12, scaleMargin: 0, thoughts: "last-turn" },
   "gpt-5.5": { scale: 1, callTokens: 12, scaleMargin: 0.05, thoughts: "last-turn" },
