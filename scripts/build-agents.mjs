@@ -51,10 +51,10 @@ const OUTPUT = { format: "cjs", minify: true, comments: false, dynamicImportInCj
 const MOMENTS = [
   "src/hosts/claude-code/claude-code.ts",
   "src/hosts/codex/codex.ts",
-  "src/hosts/hooks/agent-tools.ts",
-  "src/hosts/hooks/whole-session.ts",
-  "src/hosts/hooks/report.ts",
-  "src/hosts/hooks/answer-hook.ts",
+  "src/agents/hooks/fork-results.ts",
+  "src/agents/hooks/whole-session.ts",
+  "src/agents/files/report.ts",
+  "src/agents/hooks/answer-hook.ts",
   "src/hook.ts",
 ];
 

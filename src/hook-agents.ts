@@ -1,6 +1,6 @@
+import type { HookAgent, HookWords } from "./agents/hooks/hook-agent.ts";
 import { claudeCodeWords } from "./hosts/claude-code/tool-output.ts";
 import { codexWords } from "./hosts/codex/tool-output.ts";
-import type { HookAgent, HookWords } from "./hosts/hooks/hook-agent.ts";
 
 /** What the agent of hooks that has this name says and takes. */
 export function hookWords(name: string): HookWords {

@@ -1,5 +1,5 @@
+import { runHook } from "./agents/hooks/run-hook.ts";
 import { hookWords, loadHookAgent } from "./hook-agents.ts";
-import { runHook } from "./hosts/hooks/run-hook.ts";
 import type { UnknownObject } from "./text/unknown-value.ts";
 
 /** A hook of the plugin folder: `hook.js <agent> [part]`. */
@@ -10,7 +10,7 @@ void runHook({
   agent: words,
   part: Number(part),
   async decide(payload, known) {
-    const { answerHook } = await import("./hosts/hooks/answer-hook.ts");
+    const { answerHook } = await import("./agents/hooks/answer-hook.ts");
     return answerHook(payload, {
       agent: words,
       loadAgent: () => loadHookAgent(agent),

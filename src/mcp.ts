@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { type AgentTools, createAgentTools } from "./agents/hooks/agent-tools.ts";
+import { serveMcp } from "./agents/hooks/serve-mcp.ts";
+import { createLogFile } from "./agents/log-file.ts";
 import { loadHookAgent } from "./hook-agents.ts";
-import { type AgentTools, createAgentTools } from "./hosts/hooks/agent-tools.ts";
-import { serveMcp } from "./hosts/hooks/serve-mcp.ts";
-import { createLogFile } from "./hosts/host-files.ts";
 import { LOG_FILE, pluginFolders } from "./plugin/stores/folders.ts";
 import { asObject, asString } from "./text/unknown-value.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { reportOf, statusOf } from "./agents/files/report.ts";
 import { loadHookAgent } from "./hook-agents.ts";
-import { reportOf, statusOf } from "./hosts/hooks/report.ts";
 import { jsonOrText } from "./text/json.ts";
 import { asObject, asString } from "./text/unknown-value.ts";
 

@@ -51,6 +51,8 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   cli: [...ENGINE, "handoff", "cost", "stores", "plugin", "eval", "inspector", "agents", "hosts"],
   testing: [...ENGINE, "stores"],
 };
+/** Hosts that still use another one. */
+const MAY_USE_HOSTS = ["langchain", "openclaw"];
 /** Rooms that may touch the world. */
 const WORLDLY = ["stores", "plugin", "agents", "hosts", "testing", "eval", "inspector", "cli"];
 /** What a store may import of the engine: ports, and texts of errors; nothing that decides. */
@@ -103,6 +105,18 @@ describe("the rooms", () => {
       .flatMap((file) =>
         inner(file)
           .filter((target) => !["stores", "text"].includes(roomOf(target)) && !PORTS.includes(target))
+          .map((target) => `${file} → ${target}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it("of hosts know no other host: what two share lies in a room below them", () => {
+    const hostOf = (file: string) => file.split("/")[1] ?? "";
+    const wrong = inRooms
+      .filter((file) => roomOf(file) === "hosts" && !MAY_USE_HOSTS.includes(hostOf(file)))
+      .flatMap((file) =>
+        inner(file)
+          .filter((target) => roomOf(target) === "hosts" && hostOf(target) !== hostOf(file))
           .map((target) => `${file} → ${target}`),
       );
     expect(wrong).toEqual([]);

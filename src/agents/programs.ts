@@ -1,9 +1,7 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
-
-/** The variables of the environment that a program runs in. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from "../plugin/context/context.ts";
 
 /** A program as a shell finds it: at its path, or the first of that name on the PATH; undefined where it cannot be run. */
 export function findProgram(name: string, { PATH = "" }: Environment): string | undefined {

@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
 import { Command, Option } from "commander";
+import { folderBeside } from "../agents/places.ts";
 import { causesByCost, costRows, dearest, priceSources, rewritingLine } from "../cost/describe-cost.ts";
 import {
   CAUSE_NAMES,
@@ -13,7 +14,6 @@ import {
 import { readRequests } from "../cost/read-requests.ts";
 import type { ExplainedRequest } from "../cost/recorded-request.ts";
 import { replayCost } from "../eval/measures/measure-cost.ts";
-import { folderBeside } from "../hosts/host-files.ts";
 import type { ModelRow } from "../models/model-row.ts";
 import { errorMessage } from "../text/failure.ts";
 import { formatNumber, formatUSD } from "../text/format-number.ts";

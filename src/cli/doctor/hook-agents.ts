@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parse } from "jsonc-parser";
-import { readHookOptions } from "../../hosts/hooks/hook-session.ts";
+import { readHookOptions } from "../../agents/options-file.ts";
 import { VERSION } from "../../plugin/control.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";

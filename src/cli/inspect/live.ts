@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { readHookOptions } from "../../agents/options-file.ts";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
-import { readHookOptions } from "../../hosts/hooks/hook-session.ts";
 import {
   createSessionReader,
   followAgent,

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
-import { agentHome } from "../../hosts/host-files.ts";
+import { agentHome } from "../../agents/places.ts";
 import { deepEqual } from "../../text/deep-equal.ts";
 import { jsonOrText } from "../../text/json.ts";
 import { asObject, isObject } from "../../text/unknown-value.ts";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { agentHome } from "../../hosts/host-files.ts";
+import { agentHome } from "../../agents/places.ts";
 import { asArray, asObject, asString } from "../../text/unknown-value.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 import { type HookProgram, type InstallPlace, PLUGIN, rewriteSettings } from "./run-program.ts";

@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, delimiter, join } from "node:path";
 import { Command, Option } from "commander";
-import { folderBeside } from "../../hosts/host-files.ts";
+import { folderBeside } from "../../agents/places.ts";
 import { parseRange, RANGE } from "../../plugin/tools/tools.ts";
 import {
   hiddenTexts,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { sessionsFolder } from "../../hosts/host-files.ts";
+import { sessionsFolder } from "../../agents/places.ts";
 import { dataHome } from "../../plugin/stores/folders.ts";
 import { errorMessage } from "../../text/failure.ts";
 import { modifiedMs, newestFiles } from "../files/find-files.ts";

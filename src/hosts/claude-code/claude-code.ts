@@ -1,27 +1,21 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { claudeCode as format } from "../../formats/files/claude-code/claude-code.ts";
-import { textOrJson } from "../../text/json.ts";
-import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
-import {
-  type AgentPlace,
-  type CallingTool,
-  type ChildEvent,
-  type ChildProgram,
-  type ChildRights,
-  type HookAgent,
-  type ParentSession,
-  tailOf,
-} from "../hooks/hook-agent.ts";
 import {
   carriedWords,
   optionsWith,
   type ProgramOptions,
   readCommandLine,
   type StartWords,
-} from "../hooks/start-words.ts";
-import { folderBeside, sessionsFolder } from "../host-files.ts";
+} from "../../agents/files/command-line.ts";
+import type { ChildEvent, ChildProgram, ChildRights, ParentSession } from "../../agents/files/file-agent.ts";
+import { tailOf } from "../../agents/files/file-end.ts";
+import type { CallingTool, HookAgent } from "../../agents/hooks/hook-agent.ts";
+import type { AgentPlace } from "../../agents/places.ts";
+import { folderBeside, sessionsFolder } from "../../agents/places.ts";
+import { claudeCode as format } from "../../formats/files/claude-code/claude-code.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { claudeCodeWords } from "./tool-output.ts";
 
 /** How it runs as the child of a fork: `claude -p --resume`, in the permission mode of the session that asks. */
@@ -258,5 +252,4 @@ async function newestFiles(folder: string): Promise<readonly string[]> {
 
 const SESSION_FILE = /^[0-9a-f-]{36}\.jsonl$/;
 const MAX_LOOKED_AT = 4;
-
 const TAIL_BYTES = 256 * 1024;

@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs";
 import { promisify } from "node:util";
+import type { HookOutput, HookWords } from "../../agents/hooks/hook-agent.ts";
 import type { WholeOutput } from "../../plugin/host/agent-host.ts";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
-import type { HookOutput, HookWords } from "../hooks/hook-agent.ts";
 
 /** What Claude Code takes for an answer, as measured on 2.1.325. */
 export const claudeCodeWords: HookWords = {

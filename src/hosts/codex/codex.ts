@@ -1,24 +1,19 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { codex as format } from "../../formats/files/codex/codex.ts";
-import { textOrJson } from "../../text/json.ts";
-import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
-import type {
-  AgentPlace,
-  ChildEvent,
-  ChildProgram,
-  ChildRights,
-  HookAgent,
-  ParentSession,
-} from "../hooks/hook-agent.ts";
 import {
   carriedWords,
   optionsWith,
   type ProgramOptions,
   readCommandLine,
   type StartWords,
-} from "../hooks/start-words.ts";
-import { sessionsFolder } from "../host-files.ts";
+} from "../../agents/files/command-line.ts";
+import type { ChildEvent, ChildProgram, ChildRights, ParentSession } from "../../agents/files/file-agent.ts";
+import type { HookAgent } from "../../agents/hooks/hook-agent.ts";
+import type { AgentPlace } from "../../agents/places.ts";
+import { sessionsFolder } from "../../agents/places.ts";
+import { codex as format } from "../../formats/files/codex/codex.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { codexWords } from "./tool-output.ts";
 
 /** How it runs as the child of a fork: `codex exec resume`, in the sandbox of the session that asks. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { tailOf } from "../../agents/files/file-end.ts";
+import type { HookOutput, HookWords } from "../../agents/hooks/hook-agent.ts";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
-import { type HookOutput, type HookWords, tailOf } from "../hooks/hook-agent.ts";
 
 /** What Codex takes for an answer, as measured on 0.166.0; it takes no text for its request for a summary. */
 export const codexWords: HookWords = {

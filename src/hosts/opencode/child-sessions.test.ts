@@ -1,12 +1,9 @@
 import { describe, expect, it } from "vitest";
-import {
-  askToStart,
-  childRules,
-  createChildSessions,
-  matches,
-  type PermissionRule,
-} from "./child-sessions.ts";
+import { matches } from "../../agents/opencode/rule-pattern.ts";
+import { askToStart } from "./ask-to-start.ts";
+import { childRules, createChildSessions } from "./child-sessions.ts";
 import type { ToolContext } from "./hooks.ts";
+import type { PermissionRule } from "./limit-rules.ts";
 import type { HostAnswer, HostCalls } from "./sessions.ts";
 
 /** In one line: `edit * deny, edit docs/* allow`. */

@@ -1,9 +1,11 @@
+import { readSession } from "../../agents/opencode/read-facts.ts";
+import { matches } from "../../agents/opencode/rule-pattern.ts";
 import type { HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
-import type { AskingAgent, HostAgent, NewChild, StartAnswer } from "../../plugin/host/host-parts.ts";
+import type { NewChild } from "../../plugin/host/host-parts.ts";
 import { textOrJson } from "../../text/json.ts";
-import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
-import type { ToolContext } from "./hooks.ts";
-import { failureOf, type HostCalls, readSession, sessionPath } from "./sessions.ts";
+import { asObject, asString } from "../../text/unknown-value.ts";
+import { limitRules, type PermissionRule, rulesIn } from "./limit-rules.ts";
+import { failureOf, type HostCalls, sessionPath } from "./sessions.ts";
 
 /** Makes the sessions of children, with rules under which they may do at most what the host's own `task` would let them, and what their parent may. */
 export function createChildSessions(
@@ -64,55 +66,6 @@ export function createChildSessions(
   };
 }
 
-/** The agents of OpenCode, with those marked that a rule of the agent that asks, or of its session, denies to `task` or `fork`. */
-export async function listAgents(
-  calls: HostCalls,
-  { sessionId, agent: asking }: AskingAgent,
-): Promise<HostValue<readonly HostAgent[]>> {
-  const [listed, session] = await Promise.all([
-    calls.call("GET", "/agent"),
-    calls.call("GET", sessionPath(sessionId)),
-  ]);
-  if (listed.status === "failed") return failureOf(listed);
-  const agents = Array.isArray(listed.body) ? listed.body.map(asObject) : [];
-  const own = agents.find(({ name }) => name === asking)?.permission;
-  const ofSession = session.status === "ok" ? asObject(session.body).permission : undefined;
-  const rules = [...rulesIn(own), ...rulesIn(ofSession)];
-  const permissions = permissionsToStart(rules);
-  const value = agents.map((agent) => {
-    const found = readAgent(agent);
-    return permissions.some((permission) => isDenied(rules, permission, found.name))
-      ? { ...found, isDenied: true as const }
-      : found;
-  });
-  return { status: "ok", value };
-}
-
-/** A fork is a sub-agent, and where a rule speaks of forks, that holds too. */
-function permissionsToStart(rules: readonly PermissionRule[]): readonly string[] {
-  const isNamed = rules.some(({ permission }) => permission !== "*" && matches("fork", permission));
-  return isNamed ? ["fork", "task"] : ["task"];
-}
-
-function isDenied(rules: readonly PermissionRule[], permission: string, pattern: string): boolean {
-  const last = rules.findLast(
-    (rule) => matches(permission, rule.permission) && matches(pattern, rule.pattern),
-  );
-  return last?.action === "deny";
-}
-
-function readAgent({ name, hidden, mode, model }: UnknownObject): HostAgent {
-  const { providerID, modelID } = asObject(model);
-  const providerId = asString(providerID);
-  const modelId = asString(modelID);
-  return {
-    name: textOrJson(name),
-    isHidden: hidden === true,
-    isPrimary: mode === "primary",
-    ...(providerId !== undefined && modelId !== undefined && { model: { providerId, modelId } }),
-  };
-}
-
 /** They share one permission. */
 const EDIT_TOOLS: ReadonlySet<string> = new Set(["edit", "write", "apply_patch"]);
 
@@ -161,10 +114,6 @@ function refused(code: "refused" | "no-answer", reason: string): HostValue<never
   return { status: "failed", code, reason };
 }
 
-function rulesIn(value: unknown): readonly PermissionRule[] {
-  return Array.isArray(value) ? (value as readonly PermissionRule[]) : [];
-}
-
 /**
  * What `task` would give a sub-agent, no more than the agent that asks may itself, and neither questions nor sub-agents.
  * A child of the same agent has the tools of its parent declared, since another list would lose the provider's cached
@@ -199,191 +148,3 @@ function declared(rule: PermissionRule): PermissionRule {
 }
 
 const DECLARED = "**";
-
-/** Whether OpenCode lets this call start a sub-agent: the decisions of its tool `task`, and rules about `fork` itself. */
-export async function askToStart(
-  calls: HostCalls,
-  { agent, title, context }: StartQuestion,
-): Promise<StartAnswer & { readonly rejection?: unknown }> {
-  const { sessionID, ask } = context;
-  if (ask === undefined) return { status: "refused", reason: "this OpenCode cannot be asked for permission" };
-  const asked = await depthOf(calls, sessionID);
-  const [config, listed] = await Promise.all([calls.call("GET", "/config"), calls.call("GET", "/agent")]);
-  if (asked === undefined || config.status === "failed" || listed.status === "failed")
-    return { status: "refused", reason: "the host did not say what is allowed" };
-  const { depth, rules } = asked;
-  const { subagent_depth: most = 1 } = asObject(config.body);
-  if (depth >= Number(most))
-    return { status: "refused", reason: `OpenCode allows ${most} level of sub-agents (subagent_depth)` };
-  const agents = (Array.isArray(listed.body) ? listed.body : []).map(asObject);
-  const own = rulesIn(agents.find(({ name }) => name === context.agent)?.permission);
-  let permission = "task";
-  try {
-    for (permission of permissionsToStart([...own, ...rules]))
-      await ask({
-        permission,
-        patterns: [agent],
-        always: [agent],
-        metadata: { description: title, subagent_type: agent },
-      });
-    return { status: "allowed" };
-  } catch (cause) {
-    const { _tag: kind } = asObject(cause);
-    const said = cause instanceof Error ? cause.message : String(cause);
-    const reason = kind === DENIED ? `A rule of the user denies it (permission ${permission}).` : said;
-    return { status: "refused", reason, ...(kind === REJECTED && { rejection: cause }) };
-  }
-}
-
-/** OpenCode's own text lists all rules. */
-const DENIED = "PermissionDeniedError";
-
-/** A person said no, and nothing more. */
-const REJECTED = "PermissionRejectedError";
-
-interface StartQuestion {
-  readonly agent: string;
-  /** For the person who is asked. */
-  readonly title: string;
-  readonly context: ToolContext;
-}
-
-/** How many sessions are above one, and its rules. */
-async function depthOf(calls: HostCalls, sessionId: string): Promise<SessionDepth | undefined> {
-  const read = async (id: string): Promise<UnknownObject | undefined> => {
-    const answer = await calls.call("GET", sessionPath(id));
-    return answer.status === "failed" ? undefined : asObject(answer.body);
-  };
-  const first = await read(sessionId);
-  let current = first;
-  let depth = 0;
-  for (let parent = asString(current?.parentID); parent !== undefined; parent = asString(current?.parentID)) {
-    depth++;
-    current = await read(parent);
-  }
-  return current === undefined || first === undefined
-    ? undefined
-    : { depth, rules: rulesIn(first.permission) };
-}
-
-interface SessionDepth {
-  readonly depth: number;
-  readonly rules: readonly PermissionRule[];
-}
-
-/** A rule of OpenCode. Of all that fit a permission and what it is about, the last decides; where none fits, a person is asked. */
-export interface PermissionRule {
-  readonly permission: string;
-  readonly pattern: string;
-  readonly action: PermissionAction;
-}
-
-type PermissionAction = "allow" | "ask" | "deny";
-
-/**
- * The rules to add behind `granted` so that nothing is allowed any more that `limit` does not allow, and nothing that
- * `granted` did not allow. Where two patterns meet in a way that no pattern can say, more is denied than needed.
- */
-export function limitRules(
-  granted: readonly PermissionRule[],
-  limit: readonly PermissionRule[],
-): readonly PermissionRule[] {
-  const found: PermissionRule[] = [];
-  for (const outer of [UNKNOWN, ...limit]) {
-    if (outer.action === "deny") found.push(outer);
-    else for (const inner of [UNKNOWN, ...granted]) found.push(...bothOf(outer, inner));
-  }
-  const rules = found.filter((rule, index) => !found.slice(index + 1).some((later) => covers(later, rule)));
-  const isNeeded = rules.some((rule, index) => !isKept(granted, rule, rules.slice(index + 1)));
-  return isNeeded ? rules : [];
-}
-
-const UNKNOWN: PermissionRule = { permission: "*", pattern: "*", action: "ask" };
-
-const STRICTNESS: Readonly<Record<PermissionAction, number>> = { deny: 0, ask: 1, allow: 2 };
-
-/** Where both rules fit: the stricter of their actions. */
-function bothOf(outer: PermissionRule, inner: PermissionRule): readonly PermissionRule[] {
-  const permission = overlap(outer.permission, inner.permission);
-  const pattern = overlap(outer.pattern, inner.pattern);
-  if (permission === "none" || pattern === "none") return [];
-  const action = STRICTNESS[inner.action] < STRICTNESS[outer.action] ? inner.action : outer.action;
-  if (permission !== "some" && pattern !== "some")
-    return [{ permission: permission.text, pattern: pattern.text, action }];
-  if (action === "allow") return [];
-  const stricter = inner.action === action ? inner : outer;
-  return [{ ...stricter, action: "deny" }];
-}
-
-/** Whether `granted` already keeps a rule wherever no later rule decides. */
-function isKept(
-  granted: readonly PermissionRule[],
-  rule: PermissionRule,
-  later: readonly PermissionRule[],
-): boolean {
-  for (const known of [UNKNOWN, ...granted].toReversed()) {
-    const meet = bothOf({ ...rule, action: "allow" }, { ...known, action: "allow" });
-    const isElsewhere =
-      overlap(rule.permission, known.permission) === "none" ||
-      overlap(rule.pattern, known.pattern) === "none";
-    const isDecidedLater = meet.length > 0 && meet.every((each) => later.some((next) => covers(next, each)));
-    if (isElsewhere || isDecidedLater) continue;
-    if (STRICTNESS[known.action] > STRICTNESS[rule.action]) return false;
-    if (covers(known, rule)) return true;
-  }
-  return true;
-}
-
-/** True where the first rule fits everything that the second fits. */
-function covers(wide: PermissionRule, narrow: PermissionRule): boolean {
-  return contains(wide.permission, narrow.permission) && contains(wide.pattern, narrow.pattern);
-}
-
-/** What two patterns have in common: nothing, the whole of one of them, or something that is no pattern. */
-function overlap(a: string, b: string): "none" | "some" | { readonly text: string } {
-  if (contains(a, b)) return { text: b };
-  if (contains(b, a)) return { text: a };
-  return isApart(a, b) ? "none" : "some";
-}
-
-/** True only if every text that fits `b` fits `a`. */
-function contains(a: string, b: string): boolean {
-  if (a === b || a === "*" || a === "**") return true;
-  if (!WILD.test(a)) return false;
-  // A question mark stands for one sign, and a star in `b` for many.
-  if (a.includes("?")) return false;
-  return matches(b, a) && (!b.endsWith(" *") || matches(b.slice(0, -2), a));
-}
-
-/** True only if no text fits both. */
-function isApart(a: string, b: string): boolean {
-  if (!WILD.test(a)) return !matches(a, b);
-  if (!WILD.test(b)) return !matches(b, a);
-  const [startA, startB] = [fixedStart(a), fixedStart(b)];
-  const [endA, endB] = [fixedEnd(a), fixedEnd(b)];
-  const isStartShared = startA.startsWith(startB) || startB.startsWith(startA);
-  const isEndShared = endA.endsWith(endB) || endB.endsWith(endA);
-  return !isStartShared || !isEndShared;
-}
-
-const WILD = /[*?]/;
-
-/** The last blank and star of a command may be missing. */
-function fixedStart(pattern: string): string {
-  return pattern.replace(/ \*$/, "*").replace(/[*?].*$/s, "");
-}
-
-function fixedEnd(pattern: string): string {
-  return pattern.replace(/^.*[*?]/s, "");
-}
-
-/** Whether a text fits a pattern, as OpenCode decides it. */
-export function matches(text: string, pattern: string): boolean {
-  const source = pattern
-    .replaceAll("\\", "/")
-    .replace(/[.+^${}()|[\]]/g, "\\$&")
-    .replaceAll("*", ".*")
-    .replaceAll("?", ".")
-    .replace(/ \.\*$/, "( .*)?");
-  return new RegExp(`^${source}$`, "s").test(text.replaceAll("\\", "/"));
-}

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { HOOK_MS } from "../../agents/guarded-hook.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
-import { HOOK_MS } from "./hooks.ts";
 import { createHooks } from "./server.ts";
 
 afterEach(() => void vi.useRealTimers());

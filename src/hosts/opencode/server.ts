@@ -1,5 +1,10 @@
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
+import { guardedHook, refusalOf } from "../../agents/guarded-hook.ts";
+import { attendanceOf } from "../../agents/opencode/attendance.ts";
+import { patchedFiles } from "../../agents/opencode/patched-files.ts";
+import { readModel } from "../../agents/opencode/read-facts.ts";
+import { readHostFile } from "../../agents/tool-output-file.ts";
 import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
 import type {
   AgentHost,
@@ -16,25 +21,23 @@ import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { inputSchema } from "../../plugin/tools/tools.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";
-import { patchedFiles, readHostFile } from "../host-files.ts";
-import { askToStart, createChildSessions, listAgents } from "./child-sessions.ts";
+import { askToStart, listAgents } from "./ask-to-start.ts";
+import { createChildSessions } from "./child-sessions.ts";
 import {
   type DecidingHooks,
-  guardedHook,
   guardedHooks,
   type Hooks,
   type HostEvent,
   type PluginInput,
-  readSignal,
-  refusalOf,
   type ToolContext,
   type ToolDefinition,
   type ToolDoneInput,
   type ToolOutput,
 } from "./hooks.ts";
 import { carryoverNote, messageFormat, OWN_METADATA, outgoingRequest } from "./messages.ts";
-import { attendanceOf, createScreen } from "./screen.ts";
-import { createHostCalls, createMessageId, createSessions, type HostCalls, readModel } from "./sessions.ts";
+import { createScreen } from "./screen.ts";
+import { createHostCalls, createMessageId, createSessions, type HostCalls } from "./sessions.ts";
+import { readSignal } from "./signals.ts";
 
 /**
  * The plugin as OpenCode 1 loads it. `sessions.ts`, `hooks.ts` and `messages.ts` give OpenCode's sessions, events and messages in the

@@ -1,5 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { inTime } from "../../agents/in-time.ts";
+import { randomText } from "../../agents/opencode/random-text.ts";
+import { readSession } from "../../agents/opencode/read-facts.ts";
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import type { ForkError } from "../../fork/life/record.ts";
 import { type SessionMessage, withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
@@ -10,9 +12,7 @@ import {
   type HostValue,
   type SessionFacts,
 } from "../../plugin/host/agent-host.ts";
-import type { ModelFacts } from "../../plugin/host/host-parts.ts";
-import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
-import type { Usage } from "../../transcript/message.ts";
+import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { lastUserTurn, OWN_METADATA } from "./messages.ts";
 
 /** The sessions of OpenCode over its routes. */
@@ -172,14 +172,8 @@ export function createMessageId(nowMs: number): string {
 }
 
 let lastMs = 0;
+
 let counter = 0;
-
-/** So many letters and digits. */
-export function randomText(length: number): string {
-  return Array.from(randomBytes(length), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
-}
-
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** OpenCode's HTTP routes over the transport that it gave to the plugin; nothing of it leaves the process. Never throws. */
 export interface HostCalls {
@@ -263,48 +257,6 @@ function transportOf(client: unknown): Transport | undefined {
   return { baseUrl: config.baseUrl, headers, fetch: (request) => send(request) };
 }
 
-/** A session as OpenCode describes it; undefined for anything else. */
-export function readSession(info: UnknownObject): SessionFacts | undefined {
-  const id = asString(info.id);
-  if (id === undefined) return undefined;
-  const time = asObject(info.time);
-  const model = asObject(info.model);
-  const provider = asString(model.providerID);
-  const modelId = asString(model.id);
-  return omitUndefined({
-    id,
-    parentId: asString(info.parentID),
-    title: asString(info.title) ?? "",
-    agent: asString(info.agent) ?? DEFAULT_AGENT,
-    model: provider === undefined || modelId === undefined ? undefined : { provider, id: modelId },
-    createdAtMs: asNumber(time.created),
-    updatedAtMs: asNumber(time.updated),
-    costUSD: asNumber(info.cost) ?? 0,
-    tokens: tokensOf(info.tokens),
-    revertedFrom: asString(asObject(info.revert).messageID),
-    isArchived: asNumber(time.archived) === undefined ? undefined : (true as const),
-    note: asObject(info.metadata).carryover,
-  });
-}
-
-/** The agent of a session that names none. */
-export const DEFAULT_AGENT = "build";
-
-/** All tokens of an answer, or of all answers of a session. */
-export function tokensOf(tokens: unknown): number {
-  const { input, output, reasoning, cache } = asObject(tokens);
-  const { read, write } = asObject(cache);
-  return [input, output, reasoning, read, write].reduce<number>(
-    (sum, value) => sum + (asNumber(value) ?? 0),
-    0,
-  );
-}
-
-/** The counts that are journalled of a request. */
-export function requestTokens({ totalTokens: _, ...counts }: Usage): Omit<Usage, "totalTokens"> {
-  return counts;
-}
-
 /** An error of OpenCode by the class of the provider's error. */
 export function readError(error: unknown): ForkError | undefined {
   if (error === undefined || error === null) return undefined;
@@ -320,34 +272,3 @@ export function readError(error: unknown): ForkError | undefined {
 }
 
 const MAX_MESSAGE_CHARS = 1_000;
-
-/** A model as OpenCode describes it to a hook or a tool. */
-export function readModel(model: unknown): ModelFacts | undefined {
-  const { id, providerID, limit, cost } = asObject(model);
-  const modelId = asString(id);
-  if (modelId === undefined) return undefined;
-  const { context, input, output } = asObject(limit);
-  const { read, write } = asObject(asObject(cost).cache);
-  const inputPrice = asNumber(asObject(cost).input) ?? 0;
-  return omitUndefined({
-    provider: asString(providerID) ?? "",
-    id: modelId,
-    contextTokens: asNumber(context),
-    inputTokens: asNumber(input),
-    outputTokens: asNumber(output),
-    prices:
-      inputPrice > 0
-        ? { input: inputPrice, cacheRead: asNumber(read) ?? 0, cacheWrite: asNumber(write) ?? 0 }
-        : undefined,
-  });
-}
-
-/** What the promise brings, or an error once its time is up; what it does after that is left alone. */
-export function inTime<Value>(promise: Promise<Value>, limitMs: number): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(new Error(`no answer within ${limitMs / 1_000} seconds`));
-    const timer = setTimeout(giveUp, limitMs);
-    timer.unref?.();
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}

@@ -1,11 +1,12 @@
 import { isAbsolute, relative, resolve } from "node:path";
+import type { ChildNotes } from "../../agents/child-notes.ts";
+import { randomText } from "../../agents/opencode/random-text.ts";
+import { DEFAULT_AGENT } from "../../agents/opencode/read-facts.ts";
+import { matches } from "../../agents/opencode/rule-pattern.ts";
 import type { HostSessions, HostValue, ToolCall } from "../../plugin/host/agent-host.ts";
 import type { AskingAgent, HostAgent, StartAnswer } from "../../plugin/host/host-parts.ts";
 import { textOrJson } from "../../text/json.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
-import type { ChildNotes } from "../child-notes.ts";
-import { matches } from "../opencode/child-sessions.ts";
-import { DEFAULT_AGENT, randomText } from "../opencode/sessions.ts";
 import { listedIn, type SetupContext } from "./abilities.ts";
 import { ask } from "./sessions.ts";
 import { opencode2Tools } from "./tools.ts";

@@ -1,7 +1,7 @@
+import { readModel } from "../../agents/opencode/read-facts.ts";
 import type { AgentPlugin, OutgoingRequest } from "../../plugin/host/agent-host.ts";
 import type { ModelFacts } from "../../plugin/host/host-parts.ts";
 import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
-import { readModel } from "../opencode/sessions.ts";
 import { listModels, type SetupContext } from "./abilities.ts";
 import { type AnswerFacts, textOfContent } from "./messages.ts";
 

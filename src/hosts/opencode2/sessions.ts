@@ -1,3 +1,6 @@
+import type { ChildNotes, NotedChild } from "../../agents/child-notes.ts";
+import { inTime } from "../../agents/in-time.ts";
+import { readSession as readOpencodeSession } from "../../agents/opencode/read-facts.ts";
 import {
   HOST_CALL_MS,
   type HostPrompt,
@@ -9,8 +12,6 @@ import {
 } from "../../plugin/host/agent-host.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
-import type { ChildNotes, NotedChild } from "../child-notes.ts";
-import { inTime, readSession as readOpencodeSession } from "../opencode/sessions.ts";
 import type { SetupContext } from "./abilities.ts";
 import { inheritedMessageId, ownMessageId } from "./messages.ts";
 import type { SessionReader } from "./requests.ts";

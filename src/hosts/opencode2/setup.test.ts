@@ -9,8 +9,8 @@ import {
   userMessage,
 } from "../../../test/rig/opencode2/setup-context.ts";
 import { removeFolder } from "../../../test/rig/remove-folder.ts";
+import { HOOK_MS } from "../../agents/guarded-hook.ts";
 import plugin from "../../server.ts";
-import { HOOK_MS } from "../opencode/hooks.ts";
 
 async function load(setup: Omit<FakeContextSetup, "directory"> = {}) {
   const directory = mkdtempSync(join(tmpdir(), "carryover-opencode2-"));

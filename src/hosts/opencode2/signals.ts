@@ -1,11 +1,10 @@
+import { askText, requestTokens } from "../../agents/opencode/read-facts.ts";
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import type { ForkError } from "../../fork/life/record.ts";
 import { readTokens } from "../../formats/wires/opencode/decode-messages.ts";
 import type { AgentPlugin, HostSignal } from "../../plugin/host/agent-host.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
-import { askText } from "../opencode/hooks.ts";
-import { requestTokens } from "../opencode/sessions.ts";
 import { type AnswerFacts, isOwnId } from "./messages.ts";
 import type { ModelList } from "./requests.ts";
 import type { Sessions } from "./sessions.ts";

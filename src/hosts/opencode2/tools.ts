@@ -1,4 +1,6 @@
 import { basename, dirname } from "node:path";
+import { patchedFiles } from "../../agents/opencode/patched-files.ts";
+import { contentText, wholeFromFile } from "../../agents/tool-output-file.ts";
 import type {
   FinishedTool,
   HostTools,
@@ -9,8 +11,7 @@ import type {
 } from "../../plugin/host/agent-host.ts";
 import { inputSchema } from "../../plugin/tools/tools.ts";
 import { createLruMap } from "../../text/lru-map.ts";
-import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
-import { patchedFiles, wholeFromFile } from "../host-files.ts";
+import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 
 /** What OpenCode 2's tools mean. */
 export const opencode2Tools: HostTools = {
@@ -98,15 +99,6 @@ function withoutUndefined(value: object): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** The text of a content that is text alone. */
-export function contentText(content: unknown): string | undefined {
-  if (typeof content === "string") return content;
-  const parts = asArray(content).map(asObject);
-  return parts.every(({ type, text }) => type === "text" && typeof text === "string")
-    ? parts.map(({ text }) => text).join("\n")
-    : undefined;
-}
-
 /** What the tool really said: `shell` keeps the end of a long output, and names a file that has all of it. */
 async function wholeOutput({ tool, result }: ToolEndEvent): Promise<WholeOutput> {
   const shown = contentText(result?.content) ?? "";
@@ -122,6 +114,7 @@ async function wholeOutput({ tool, result }: ToolEndEvent): Promise<WholeOutput>
 }
 
 const CUT_BY_SHELL = "\n\n[output truncated; full output saved to: ";
+
 /** Where the host keeps the outputs of commands, in a folder for each project. */
 const SHELL_FOLDER = "shell";
 

@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { CHILD_VARIABLE } from "../../agents/files/child-process.ts";
+import { reportOf } from "../../agents/files/report.ts";
+import { HOOK_MS, refusalOf } from "../../agents/guarded-hook.ts";
+import { inTime } from "../../agents/in-time.ts";
+import { createLogFile } from "../../agents/log-file.ts";
+import { readOptionsFile } from "../../agents/options-file.ts";
+import { contentText, wholeFromFile } from "../../agents/tool-output-file.ts";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import { type BranchView, draftsFor, readBranch, withEdits } from "../../formats/files/pi/branch.ts";
@@ -20,13 +27,6 @@ import {
   type UnknownObject,
 } from "../../text/unknown-value.ts";
 import type { Usage } from "../../transcript/message.ts";
-import { CHILD_VARIABLE } from "../hooks/child-process.ts";
-import { readOptionsFile } from "../hooks/hook-session.ts";
-import { reportOf } from "../hooks/report.ts";
-import { createLogFile, wholeFromFile } from "../host-files.ts";
-import { HOOK_MS, refusalOf } from "../opencode/hooks.ts";
-import { inTime } from "../opencode/sessions.ts";
-import { contentText } from "../opencode2/tools.ts";
 import {
   createPiHost,
   modelFacts,

@@ -1,6 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { carriedWords, optionsWith, type ProgramOptions } from "../../agents/files/command-line.ts";
+import type { ChildEvent, ChildProgram, ChildRights, FileAgent } from "../../agents/files/file-agent.ts";
+import { createFileHost, type FileHost } from "../../agents/files/file-host.ts";
+import { NOTHING_DONE, statusOf } from "../../agents/files/report.ts";
+import type { AgentPlace } from "../../agents/places.ts";
 import type { PiEntry } from "../../formats/files/pi/branch.ts";
 import { piBeforeEdits } from "../../formats/files/pi/pi.ts";
 import { OWN_TYPE, shownLines } from "../../formats/files/pi/read-lines.ts";
@@ -11,10 +16,6 @@ import { clipLine } from "../../text/clip.ts";
 import { plural } from "../../text/format-number.ts";
 import { textOrJson } from "../../text/json.ts";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
-import { createFileHost, type FileHost } from "../hooks/file-host.ts";
-import type { AgentPlace, ChildEvent, ChildProgram, ChildRights, FileAgent } from "../hooks/hook-agent.ts";
-import { NOTHING_DONE, statusOf } from "../hooks/report.ts";
-import { carriedWords, optionsWith, type ProgramOptions } from "../hooks/start-words.ts";
 
 /**
  * pi as the plugin's host. The session that is open is read from pi's memory and spoken to through its interface; children

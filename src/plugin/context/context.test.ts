@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { readSignal } from "../../hosts/opencode/hooks.ts";
 import { createOpencodeHost } from "../../hosts/opencode/server.ts";
 import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
+import { readSignal } from "../../hosts/opencode/signals.ts";
 import type { AgentHost, HostSignal } from "../host/agent-host.ts";
 import { createPluginContext, createSessionTree } from "./context.ts";
 import { readPluginOptions } from "./options.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readSignal } from "../../hosts/opencode/hooks.ts";
+import { readSignal } from "../../hosts/opencode/signals.ts";
 import type { HostSignal } from "../host/agent-host.ts";
 import { createParentStates } from "./delivery.ts";
 

@@ -1,5 +1,5 @@
+import { type ForkLine, sidebarLines } from "../../../agents/fork-lines.ts";
 import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
-import { type ForkLine, sidebarLines } from "./lines.ts";
 
 /** Puts the forks into the sidebar and the status line below the prompt, and keeps both up to date. */
 export function createPanels(

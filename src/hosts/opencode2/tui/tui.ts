@@ -1,3 +1,4 @@
+import { type ForkLine, forkLines, listLine, plainLine } from "../../../agents/fork-lines.ts";
 import { createToasts } from "../../../plugin/context/context.ts";
 import { pluginFolders } from "../../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
@@ -5,21 +6,10 @@ import { isDatabase } from "../../../plugin/stores/plugin-stores.ts";
 import { asArray, asObject, asString } from "../../../text/unknown-value.ts";
 import { createNotices } from "../notices.ts";
 import { borrowDrawing, createPanels, type Panels, type TuiContext } from "./draw.ts";
-import {
-  contextReport,
-  type ForkLine,
-  type ForkStates,
-  forkLines,
-  forkNews,
-  forkStates,
-  lastStep,
-  listLine,
-  plainLine,
-  statusLine,
-  type WindowFill,
-  windowFill,
-} from "./lines.ts";
+import { type ForkStates, forkNews, forkStates } from "./fork-news.ts";
+import { lastStep } from "./last-step.ts";
 import { createWatch, type PluginWatch, whatLeft } from "./watch.ts";
+import { contextReport, statusLine, type WindowFill, windowFill } from "./window-report.ts";
 
 /**
  * The part of the plugin that runs in OpenCode 2's terminal: forks in the sidebar, a line that says what was saved, `/forks`, `/context`, and

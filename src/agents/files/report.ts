@@ -1,0 +1,199 @@
+import { basename } from "node:path";
+import { costRows, dearest, priceSources, rewritingLine } from "../../cost/describe-cost.ts";
+import { describeBreak, explainCost, type SessionCost } from "../../cost/explain-cost.ts";
+import { readRequests } from "../../cost/read-requests.ts";
+import { pluginFolders } from "../../plugin/stores/folders.ts";
+import { editsInForce, type PluginEntry, pluginJournal } from "../../plugin/stores/journal.ts";
+import { openPluginStores } from "../../plugin/stores/open-stores.ts";
+import { isDatabase, readForks } from "../../plugin/stores/plugin-stores.ts";
+import { measureWindow } from "../../session/recorded-measure.ts";
+import { filterCompacted } from "../../stages/boundary.ts";
+import { formatBytes, formatNumber, formatUSD, plural } from "../../text/format-number.ts";
+import { CHARS_PER_TOKEN, estimateTokens } from "../../text/tokens/estimate-tokens.ts";
+import { asNumber, asString } from "../../text/unknown-value.ts";
+import { toolResults } from "../../transcript/content.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import { forkReport } from "../fork-lines.ts";
+import { readHookOptions } from "../options-file.ts";
+import type { AgentPlace } from "../places.ts";
+import type { FileAgent } from "./file-agent.ts";
+import { createFileHost } from "./file-host.ts";
+import { readLines } from "./session-lines.ts";
+
+/** What a person reads about a session: what fills its window and what we did to it, its forks, or what its requests used. */
+export async function reportOf(agent: FileAgent, question: ReportQuestion): Promise<string> {
+  const { what, sessionId, env } = question;
+  if (what === "forks")
+    return forkReport(await readForks(pluginFolders({ store: undefined, env })), sessionId);
+  const file = await agent.findSession(sessionId || undefined, question);
+  if (file === undefined) return "There is no file of this session yet.";
+  const lines = await readLines(file);
+  const host = createFileHost(agent, { ...question, log: () => {} });
+  const transcript = host.format.decode((agent.sentLines?.(lines) ?? lines) as typeof lines);
+  const entries = await readEntries(sessionId || idOf(file), env);
+  return (
+    what === "cost"
+      ? costLines(explainCost(readRequests({ format: agent.name, wire: lines, transcript })), entries)
+      : contextLines(transcript, entries)
+  ).join("\n");
+}
+
+/** What we did to a session in one line, for an agent that shows one of its user's; by our own notes alone, since it is asked often. */
+export async function statusOf(
+  sessionId: string,
+  env: AgentPlace["env"],
+  now: readonly string[] = [],
+): Promise<string> {
+  const entries = await readEntries(sessionId, env);
+  const bounded = entries.filter((entry) => entry.type === "tool-output");
+  const helped = entries.filter((entry) => entry.type === "other" && entry.name === "put-back");
+  const edits = editsInForce(entries);
+  const pruned = edits.filter(({ type }) => type === "batch").length;
+  const compacted = edits.length - pruned;
+  const facts = [
+    ...(bounded.length > 0
+      ? [`${plural(bounded.length, "output")} bounded`, `${formatBytes(keptOut(bounded))} kept out`]
+      : []),
+    ...(pruned > 0 ? [`pruned ${plural(pruned, "time")}`] : []),
+    ...(compacted > 0 ? [plural(compacted, "compaction")] : []),
+    ...(helped.length > 0 ? [`put back after ${plural(helped.length, "compaction")}`] : []),
+    ...now,
+  ];
+  return facts.length > 0 ? `carryover: ${facts.join(" · ")}` : NOTHING_DONE;
+}
+
+export const NOTHING_DONE = "carryover: nothing to do yet";
+
+interface ReportQuestion extends AgentPlace {
+  readonly what: string;
+  /** Empty for the newest of the folder. */
+  readonly sessionId: string;
+}
+
+/** The id at the end of a file's name. */
+function idOf(file: string): string {
+  return /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/.exec(basename(file))?.[1] ?? "unknown";
+}
+
+async function placeOf(env: AgentPlace["env"]) {
+  const { store } = (await readHookOptions(env)).options;
+  const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
+  return { store, folders };
+}
+
+async function readEntries(sessionId: string, env: AgentPlace["env"]): Promise<readonly PluginEntry[]> {
+  const stores = openPluginStores({ ...(await placeOf(env)), now: Date.now, usedBy: "command" });
+  const { entries } = pluginJournal(await stores.journal(sessionId).read());
+  await stores.close();
+  return entries;
+}
+
+function contextLines(transcript: Transcript, entries: readonly PluginEntry[]): readonly string[] {
+  const window = filterCompacted(transcript);
+  const results = toolResults(window);
+  const largest = results
+    .map(({ part, text }) => ({ tool: part.tool, chars: text.length, tokens: estimateTokens(text) }))
+    .sort((one, other) => other.tokens - one.tokens)
+    .slice(0, SHOWN);
+  const { tokens, source } = measureWindow(transcript);
+  const said = source === "usage" ? "by the provider's count" : "estimated";
+  return [
+    row(
+      "window",
+      `${formatNumber(tokens)} tokens (${said}), ${plural(window.length, "message")}, ${plural(results.length, "tool result")}`,
+    ),
+    ...largest.map(({ tool, tokens, chars }) =>
+      row("", `${tool}: ${formatNumber(tokens)} tokens, ${formatNumber(chars)} characters`),
+    ),
+    ...boundedLines(entries),
+    ...editsInForce(entries)
+      .slice(-SHOWN)
+      .map(({ type, edits, savedTokens }) =>
+        type === "batch"
+          ? row(
+              "pruned",
+              `${plural(edits, "output")}: ${formatNumber(savedTokens)} tokens, read again by recall`,
+            )
+          : row(
+              "compacted",
+              `${plural(edits, "message")}: ${formatNumber(savedTokens)} tokens, read again by recall`,
+            ),
+      ),
+    ...compactionLines(entries),
+  ];
+}
+
+/** How many outputs are listed. */
+const SHOWN = 5;
+
+function boundedLines(entries: readonly PluginEntry[]): readonly string[] {
+  const bounded = entries.filter((entry) => entry.type === "tool-output");
+  if (bounded.length === 0) return [row("bounded", "no output was too long yet")];
+  const shown = bounded.reduce((sum, { shownChars }) => sum + shownChars, 0);
+  const total = bounded.reduce((sum, { totalChars }) => sum + totalChars, 0);
+  return [
+    row(
+      "bounded",
+      `${plural(bounded.length, "output")}: ${formatBytes(shown)} of ${formatBytes(total)} shown, the rest by recall`,
+    ),
+    ...bounded
+      .slice(-SHOWN)
+      .map(({ tool, shownChars, totalChars, handle = "" }) =>
+        row(
+          "",
+          `${tool}: ${formatNumber(shownChars)} of ${formatNumber(totalChars)} characters, recall ${handle.slice(0, 12)}`,
+        ),
+      ),
+    row(
+      "kept out",
+      `${formatBytes(total - shown)}, about ${formatNumber(Math.round((total - shown) / CHARS_PER_TOKEN))} tokens`,
+    ),
+  ];
+}
+
+function compactionLines(entries: readonly PluginEntry[]): readonly string[] {
+  const others = entries.filter((entry) => entry.type === "other");
+  const shadows = others.filter(({ name }) => name === "shadow");
+  const putBack = others.filter(({ name }) => name === "put-back");
+  if (shadows.length + putBack.length === 0) return [];
+  const chars = putBack.reduce((sum, { value }) => sum + (asNumber(value.chars) ?? 0), 0);
+  return [
+    row("compactions", `${shadows.length}; put back after them: ${formatNumber(chars)} characters`),
+    ...shadows
+      .slice(-SHOWN)
+      .map(({ value }) => row("", `shadow: ${asString(value.path) ?? asString(value.handle) ?? ""}`)),
+  ];
+}
+
+function costLines(cost: SessionCost, entries: readonly PluginEntry[]): readonly string[] {
+  const { totals, breaks, requests } = cost;
+  const models = [...new Set(requests.flatMap(({ model }) => model?.id ?? []))];
+  const bounded = entries.filter((entry) => entry.type === "tool-output");
+  const [source] = priceSources(cost);
+  return [
+    row("requests", `${totals.requests}${models.length > 0 ? ` (${models.join(", ")})` : ""}`),
+    row(
+      "cost",
+      totals.unpriced === totals.requests
+        ? "no price is known for this model"
+        : `${formatUSD(totals.costUSD)}${source === undefined ? "" : ` (prices: ${source})`}`,
+    ),
+    ...costRows(cost).map(([name, costUSD, text]) => row("", `${name}: ${text}, ${formatUSD(costUSD)}`)),
+    row("rewriting", rewritingLine(cost)),
+    ...dearest(breaks, SHOWN).map((each) =>
+      row(
+        "",
+        `request ${each.request + 1}: ${formatNumber(each.rewrittenTokens)} tokens, ${describeBreak(each)}`,
+      ),
+    ),
+    row("kept out", `${formatBytes(keptOut(bounded))} of ${plural(bounded.length, "long output")}`),
+  ];
+}
+
+function keptOut(bounded: readonly Extract<PluginEntry, { readonly type: "tool-output" }>[]): number {
+  return bounded.reduce((total, { shownChars, totalChars }) => total + totalChars - shownChars, 0);
+}
+
+function row(name: string, text: string): string {
+  return `${name.padEnd(12)} ${text}`;
+}
