@@ -32,18 +32,10 @@ export type {
   AnthropicRequest,
   AnthropicWire,
 } from "./formats/wires/anthropic/read-message.ts";
-export {
-  type GeminiContent,
-  type GeminiRequest,
-  type GeminiWire,
-  gemini,
-} from "./formats/wires/gemini/gemini.ts";
-export {
-  type ChatMessage,
-  type ChatRequest,
-  type ChatWire,
-  openaiChat,
-} from "./formats/wires/openai-chat/openai-chat.ts";
+export { gemini } from "./formats/wires/gemini/gemini.ts";
+export type { GeminiContent, GeminiRequest, GeminiWire } from "./formats/wires/gemini/read-content.ts";
+export { openaiChat } from "./formats/wires/openai-chat/openai-chat.ts";
+export type { ChatMessage, ChatRequest, ChatWire } from "./formats/wires/openai-chat/read-message.ts";
 export { openaiResponses } from "./formats/wires/openai-responses/openai-responses.ts";
 export type {
   ResponsesItem,

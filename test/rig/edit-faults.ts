@@ -1,18 +1,16 @@
 import { NO_SIGNATURES } from "../../src/formats/blocks/thought-signature.ts";
+import { someString } from "../../src/formats/faults/some-string.ts";
 import {
   faultAt,
-  someString,
   type WireBlock,
   type WireMessage,
   type WirePlace,
-} from "../../src/formats/faults/find-common-faults.ts";
+} from "../../src/formats/faults/wire-message.ts";
 import { readAnthropicWire, signatureOf } from "../../src/formats/wires/anthropic/find-faults.ts";
 import { readGeminiWire } from "../../src/formats/wires/gemini/find-faults.ts";
 import { readOpenAIChatWire } from "../../src/formats/wires/openai-chat/find-faults.ts";
-import {
-  readOpenAIResponsesWire,
-  responsesItems,
-} from "../../src/formats/wires/openai-responses/find-faults.ts";
+import { readOpenAIResponsesWire } from "../../src/formats/wires/openai-responses/find-faults.ts";
+import { responsesItems } from "../../src/formats/wires/openai-responses/responses-run.ts";
 import { safeJson } from "../../src/text/json.ts";
 import { asObject, asString, type UnknownObject } from "../../src/text/unknown-value.ts";
 import type { Fault, ProviderRule } from "../../src/transcript/format.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { someString } from "./find-common-faults.ts";
+import { someString } from "./some-string.ts";
 
 function strings(value: unknown): readonly string[] {
   const seen: string[] = [];

@@ -3,7 +3,8 @@ import { CONVERSATION, recordRequest } from "../../../../test/rig/ai-sdk-request
 import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import { CLEARED_PLACEHOLDER, type ToolPart } from "../../../transcript/part.ts";
-import { type GeminiContent, type GeminiRequest, type GeminiWire, gemini } from "./gemini.ts";
+import { gemini } from "./gemini.ts";
+import type { GeminiContent, GeminiRequest, GeminiWire } from "./read-content.ts";
 
 const user = (...parts: unknown[]): GeminiContent => ({ role: "user", parts });
 const model = (...parts: unknown[]): GeminiContent => ({ role: "model", parts });

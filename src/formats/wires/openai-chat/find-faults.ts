@@ -1,36 +1,36 @@
 import { modelFacts } from "../../../models/model-facts.ts";
-import { jsonOrText } from "../../../text/json.ts";
-import { asArray, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
-import type { Fault, ProviderRule } from "../../../transcript/format.ts";
-import { contentBlocks, isJsonText } from "../../blocks/message-content.ts";
-import {
-  faultAt,
-  findCommonFaults,
-  type WireBlock,
-  type WireMessage,
-  type WirePlace,
-  wireList,
-} from "../../faults/find-common-faults.ts";
+import { asArray, asObject, asString } from "../../../text/unknown-value.ts";
+import type { Fault } from "../../../transcript/format.ts";
+import { isJsonText } from "../../blocks/message-content.ts";
+import { findCommonFaults } from "../../faults/find-common-faults.ts";
+import { faultAt, type WireBlock, type WireMessage, wireMessage } from "../../faults/wire-message.ts";
+import { type ChatWire, messagesOf, readChatMessage } from "./read-message.ts";
 
 /**
  * What a chat completions API would refuse in a request, or in its bare list of messages. Checks common-01 to
  * common-12 and openai-chat-28 to 32; what only some vendors ask is checked when the vendor or the model is known.
  */
 export function findOpenAIChatFaults(wire: unknown, options: OpenAIChatFaultOptions = {}): readonly Fault[] {
-  const messages = wireList(wire, "messages").map(asObject);
-  const model = asString(asObject(wire).model) ?? "";
-  const vendor = options.vendor ?? vendorOfModel(model);
+  const messages = readOpenAIChatWire(wire);
+  const vendor = options.vendor ?? vendorOfModel(modelOf(wire));
   return [
-    ...findCommonFaults(readOpenAIChatWire(wire)),
+    ...findCommonFaults(messages),
     ...orderFaults(messages),
     ...argumentFaults(messages),
-    ...findChatVendorFaults(messages, { vendor, turns: turnsToResend(model) }),
+    ...(vendor === "openai" ? [] : resultContentFaults(messages)),
+    ...reasoningFaults(wire, vendor),
+    ...(vendor === "mistral" ? mistralFaults(messages) : []),
   ];
 }
 
 interface OpenAIChatFaultOptions {
   /** Read from the request's model when unset. */
   readonly vendor?: ChatVendor;
+}
+
+/** The model of a request; an empty text where none is named. */
+export function modelOf(wire: unknown): string {
+  return asString(asObject(wire).model) ?? "";
 }
 
 /** The vendor of a model, as far as its name tells. */
@@ -57,154 +57,118 @@ export function isTurnToResend(messages: readonly unknown[], turns: ResentTurns)
 }
 
 /** openai-chat-28 and openai-chat-29: results come right behind the message that called, and none is missing there. */
-function* orderFaults(messages: readonly UnknownObject[]): Generator<Fault> {
-  let open = new Set<string>();
-  let opener = -1;
+function* orderFaults(messages: readonly WireMessage[]): Generator<Fault> {
+  let open = new Map<string, WireBlock>();
   function* missing(): Generator<Fault> {
-    for (const callId of open)
-      yield faultOf(
+    for (const [callId, call] of open)
+      yield faultAt(
         "openai-chat-29",
-        opener,
+        call,
         `call ${callId} is not answered before the next message: put its result there`,
       );
   }
-  for (const [index, { role, tool_calls: calls, tool_call_id: resultOf }] of messages.entries()) {
-    if (role === "tool") {
-      const callId = asString(resultOf) ?? "";
+  for (const { blocks } of messages) {
+    const [result] = blocks.filter(isResult);
+    if (result !== undefined) {
+      const { callId = "" } = result;
       if (!open.delete(callId))
-        yield faultOf(
+        yield faultAt(
           "openai-chat-28",
-          index,
+          result,
           `a result of ${callId}, which the message before did not call: move it behind its call or leave it out`,
         );
       continue;
     }
     yield* missing();
-    opener = index;
-    open = new Set(asArray(calls).map((call) => asString(asObject(call).id) ?? ""));
+    open = new Map(blocks.filter(isCall).map((call) => [call.callId ?? "", call]));
   }
   yield* missing();
 }
 
 /** openai-chat-30: arguments are a text that parses as JSON. */
-function* argumentFaults(messages: readonly UnknownObject[]): Generator<Fault> {
-  for (const [index, { tool_calls: calls }] of messages.entries()) {
-    for (const call of asArray(calls)) {
-      const { function: called } = asObject(call);
-      if (called !== undefined && !isJsonText(asObject(called).arguments))
-        yield faultOf("openai-chat-30", index, "arguments that are no JSON text: write them as JSON");
-    }
+function* argumentFaults(messages: readonly WireMessage[]): Generator<Fault> {
+  for (const call of messages.flatMap(({ blocks }) => blocks.filter(isCall))) {
+    const { function: called } = asObject(call.wire);
+    if (called !== undefined && !isJsonText(asObject(called).arguments))
+      yield faultAt("openai-chat-30", call, "arguments that are no JSON text: write them as JSON");
   }
+}
+
+function isCall({ type }: WireBlock): boolean {
+  return type === "call";
+}
+
+/** True for the message of a result; the older role "function" has no ids. */
+function isResult({ type, wire }: WireBlock): boolean {
+  return type === "result" && asObject(wire).role === "tool";
 }
 
 /** Whose chat completions API it is, as far as the rules differ: `strict` takes results as plain text only. */
 export type ChatVendor = "openai" | "strict" | "mistral" | "reasoning-content";
 
-/** What only some vendors of a chat completions API refuse: the rest of openai-chat-30, openai-chat-31 and 32. */
-function findChatVendorFaults(messages: readonly UnknownObject[], rules: VendorRules): readonly Fault[] {
-  const { vendor } = rules;
-  return [
-    ...(vendor === "openai" ? [] : resultContentFaults(messages)),
-    ...reasoningFaults(messages, rules),
-    ...(vendor === "mistral" ? mistralFaults(messages) : []),
-  ];
-}
-
-interface VendorRules {
-  readonly vendor: ChatVendor;
-  readonly turns: ResentTurns;
-}
-
-const faultOf = (rule: ProviderRule, index: number, text: string): Fault =>
-  faultAt(rule, { messageId: `messages[${index}]` }, text);
-
-function* resultContentFaults(messages: readonly UnknownObject[]): Generator<Fault> {
-  for (const [index, { role, content }] of messages.entries())
-    if (role === "tool" && typeof content !== "string")
-      yield faultOf("openai-chat-30", index, "a result that is no plain text: write it as one");
+/** The rest of openai-chat-30: some vendors take results as plain text only. */
+function* resultContentFaults(messages: readonly WireMessage[]): Generator<Fault> {
+  for (const result of messages.flatMap(({ blocks }) => blocks.filter(isResult)))
+    if (typeof asObject(result.wire).content !== "string")
+      yield faultAt("openai-chat-30", result, "a result that is no plain text: write it as one");
 }
 
 /** openai-chat-31: where one turn of the current tool loop has its reasoning, all have; some models want it in every turn with calls. */
-function* reasoningFaults(
-  messages: readonly UnknownObject[],
-  { vendor, turns }: VendorRules,
-): Generator<Fault> {
-  const isWanted = isTurnToResend(messages, turns);
+function* reasoningFaults(wire: unknown, vendor: ChatVendor): Generator<Fault> {
+  const messages = messagesOf(wire as ChatWire);
+  const isWanted = isTurnToResend(messages, turnsToResend(modelOf(wire)));
   const wanted = [...messages.keys()].filter(isWanted);
-  const without = wanted.filter((index) => typeof messages[index]?.reasoning_content !== "string");
+  const without = wanted.filter((index) => typeof asObject(messages[index]).reasoning_content !== "string");
   if (vendor !== "reasoning-content" && without.length === wanted.length) return;
   for (const index of without)
-    yield faultOf("openai-chat-31", index, "no reasoning_content in this turn: send it, even empty");
+    yield faultAt(
+      "openai-chat-31",
+      { messageId: `messages[${index}]` },
+      "no reasoning_content in this turn: send it, even empty",
+    );
 }
 
 /** openai-chat-32: ids of nine letters and digits, an answer between result and question, no answer at the end. */
-function* mistralFaults(messages: readonly UnknownObject[]): Generator<Fault> {
-  for (const [index, { role, tool_calls: calls, tool_call_id: resultOf }] of messages.entries()) {
-    const ids = role === "tool" ? [resultOf] : asArray(calls).map((call) => asObject(call).id);
-    if (ids.some((id) => !MISTRAL_ID.test(asString(id) ?? "")))
-      yield faultOf("openai-chat-32", index, "an id that is not nine letters and digits: rename it");
-    if (role === "user" && messages[index - 1]?.role === "tool")
-      yield faultOf("openai-chat-32", index, "a question right behind a result: put an answer between");
+function* mistralFaults(messages: readonly WireMessage[]): Generator<Fault> {
+  for (const [index, message] of messages.entries()) {
+    const { side, blocks } = message;
+    const paired = blocks.filter((block) => isCall(block) || isResult(block));
+    if (paired.some(({ callId = "" }) => !MISTRAL_ID.test(callId)))
+      yield faultAt("openai-chat-32", message, "an id that is not nine letters and digits: rename it");
+    const isQuestion = side === "user" && !blocks.some(isResult);
+    if (isQuestion && messages[index - 1]?.blocks.some(isResult))
+      yield faultAt("openai-chat-32", message, "a question right behind a result: put an answer between");
   }
-  const last = messages.length - 1;
-  if (messages[last]?.role === "assistant")
-    yield faultOf("openai-chat-32", last, "the model has the last word: end with a user or a result");
+  const last = messages.at(-1);
+  if (last?.side === "assistant")
+    yield faultAt("openai-chat-32", last, "the model has the last word: end with a user or a result");
 }
 
 const MISTRAL_ID = /^[a-zA-Z0-9]{9}$/;
 
 /** The messages of a chat completions request as the rules see them; total. */
 export function readOpenAIChatWire(wire: unknown): readonly WireMessage[] {
-  return wireList(wire, "messages").map((message, index) => {
-    const read = asObject(message);
-    const place = { messageId: `messages[${index}]` };
-    return { ...place, side: SIDES.get(asString(read.role)) ?? "user", blocks: blocksOf(read, place) };
+  return messagesOf(wire as ChatWire).map((message, index) => {
+    const read = readChatMessage(message);
+    const contentStart = read.blocks.findIndex(({ value }) => value.in === "content");
+    return wireMessage(read, `messages[${index}]`, (value, place) => {
+      switch (value.in) {
+        case "content": {
+          const { block } = value;
+          const refusal = block.type === "refusal" && { type: "text" as const, read: block.refusal };
+          return { wire: block, partIndex: place - contentStart, ...refusal };
+        }
+        case "refusal":
+          return { type: "text", read: value.wire, wire: value.wire };
+        case "tool_calls":
+          return { wire: value.call };
+        case "result":
+          return { wire: value.message };
+        case "function_call":
+          return { type: "other", wire: value.call };
+        default:
+          return { wire: value };
+      }
+    });
   });
-}
-
-const SIDES: ReadonlyMap<unknown, WireMessage["side"]> = new Map([
-  ["system", "system"],
-  ["developer", "system"],
-  ["assistant", "assistant"],
-]);
-
-function blocksOf(message: UnknownObject, place: WirePlace): readonly WireBlock[] {
-  const { role, content, tool_call_id: resultOf } = message;
-  if (role === "tool" || role === "function") {
-    const read = contentBlocks(content).map((block) => asObject(block).text);
-    return [{ ...place, type: "result", callId: asString(resultOf) ?? "", read, wire: message }];
-  }
-  const { tool_calls: calls, refusal, reasoning_content: reasoning, audio } = message;
-  const blocks: WireBlock[] = [];
-  if (asString(reasoning)) blocks.push({ ...place, type: "reasoning", wire: reasoning });
-  const callBlocks = asArray(calls).map((call) => callBlock(call, place));
-  // Clients write an empty text beside calls where there is none.
-  const isNoText = content === "" && callBlocks.length > 0;
-  if (!isNoText)
-    blocks.push(...contentBlocks(content).map((block, index) => contentBlock(block, index, place)));
-  if (asString(refusal)) blocks.push({ ...place, type: "text", read: refusal, wire: refusal });
-  if (audio !== undefined && audio !== null) blocks.push({ ...place, type: "media", wire: audio });
-  return [...blocks, ...callBlocks];
-}
-
-function contentBlock(block: unknown, partIndex: number, { messageId }: WirePlace): WireBlock {
-  const { type, text, refusal } = asObject(block);
-  const place = { messageId, partIndex, wire: block };
-  if (type === "text" || type === "refusal") return { ...place, type: "text", read: text ?? refusal };
-  return { ...place, type: MEDIA.includes(type) ? "media" : "opaque" };
-}
-
-/** The types of blocks that are no text. */
-export const MEDIA: readonly unknown[] = ["image_url", "input_audio", "file"];
-
-function callBlock(call: unknown, place: WirePlace): WireBlock {
-  const { id, function: called, custom } = asObject(call);
-  const { name, arguments: input } = asObject(called ?? custom);
-  return {
-    ...place,
-    type: "call",
-    callId: asString(id) ?? "",
-    read: [name, jsonOrText(input)],
-    wire: call,
-  };
 }

@@ -6,7 +6,8 @@ import { omitForChild } from "../../../fork/context/options.ts";
 import { asObject } from "../../../text/unknown-value.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
-import { type ChatMessage, type ChatRequest, type ChatWire, openaiChat } from "./openai-chat.ts";
+import { openaiChat } from "./openai-chat.ts";
+import type { ChatMessage, ChatRequest, ChatWire } from "./read-message.ts";
 
 const system = (content: unknown): ChatMessage => ({ role: "system", content });
 const user = (content: unknown): ChatMessage => ({ role: "user", content });

@@ -2,11 +2,12 @@ import { asObject, asString, type UnknownObject } from "../../../text/unknown-va
 import type { ItemDraft, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import { writeArguments, writeResultContent, writeText } from "../../blocks/message-content.ts";
-import { findOpenAIResponsesFaults, MAX_CALL_ID_CHARS } from "./find-faults.ts";
+import { findOpenAIResponsesFaults } from "./find-faults.ts";
 import {
   contentOf,
   continuesStoredResponse,
   inputField,
+  MAX_CALL_ID_CHARS,
   RESPONSES_RESULT,
   type ResponsesRequest,
   type ResponsesRun,

@@ -10,7 +10,6 @@ import {
   safeCallId,
 } from "../../blocks/message-content.ts";
 import { UNKNOWN_TOOL } from "../../blocks/read-blocks.ts";
-import { isCall, isOutput, MAX_CALL_ID_CHARS, MEDIA, responsesItems } from "./find-faults.ts";
 
 /** Consecutive items that the model produced, or one item of the user, a tool or the system. */
 export interface ResponsesRun {
@@ -39,6 +38,13 @@ export function runsOf(wire: ResponsesWire): readonly ResponsesRun[] {
   return [{ items: [{ role: "system", content: instructions }], isInstructions: true }, ...all];
 }
 
+/** The items of a request; a bare text counts as a user's message. */
+export function responsesItems(wire: unknown): readonly unknown[] {
+  const input = Array.isArray(wire) ? wire : asObject(wire).input;
+  if (Array.isArray(input)) return input;
+  return typeof input === "string" ? [{ role: "user", content: input }] : [];
+}
+
 /** The wire with other runs in it. */
 export function withRuns(wire: ResponsesWire, runs: readonly ResponsesRun[]): ResponsesWire {
   const input = runs.flatMap(({ items, isInstructions }) => (isInstructions ? [] : items)) as ResponsesItem[];
@@ -54,7 +60,8 @@ export function continuesStoredResponse(wire: ResponsesWire): boolean {
   return Boolean(previous ?? conversation);
 }
 
-function isMadeByModel({ type, role }: UnknownObject): boolean {
+/** True for an item that the model produced. */
+export function isMadeByModel({ type, role }: UnknownObject): boolean {
   if (type === "message" || type === undefined) return role === "assistant";
   return !isOutput(type) && !NON_MODEL_ITEMS.includes(type);
 }
@@ -111,8 +118,13 @@ export type ResponsesValue =
 
 /** Reads one run. */
 export function readResponsesRun(run: ResponsesRun): ItemContent<ResponsesValue> {
-  const [first = {}] = run.items;
-  return { role: roleOf(first), blocks: run.items.flatMap((item) => readItem(item, run)) };
+  const items = run.items.map((item) => readResponsesItem(item, run));
+  return { role: items[0]?.role ?? "unknown", blocks: items.flatMap(({ blocks }) => blocks) };
+}
+
+/** Reads one item of a run. */
+export function readResponsesItem(item: UnknownObject, run: ResponsesRun): ItemContent<ResponsesValue> {
+  return { role: roleOf(item), blocks: readItem(item, run) };
 }
 
 function roleOf({ type, role }: UnknownObject): string {
@@ -139,6 +151,25 @@ function readItem(item: UnknownObject, { keptCalls }: ResponsesRun): readonly Bl
   return [{ type: "part", part: opaquePart(type, item), value }];
 }
 
+/** True for the type of an item that is the result of a call. */
+function isOutput(type: unknown): boolean {
+  return typeof type === "string" && type.endsWith("_call_output");
+}
+
+/** True for the type of an item that calls a tool of the client and waits for a result. */
+function isCall(type: unknown): boolean {
+  return CALLS.includes(type);
+}
+
+const CALLS: readonly unknown[] = [
+  "function_call",
+  "custom_tool_call",
+  "computer_call",
+  "local_shell_call",
+  "shell_call",
+  "apply_patch_call",
+];
+
 /** The content of a message as a list; a text is a list of one. */
 export function contentOf({ role, content }: UnknownObject): readonly UnknownObject[] {
   if (typeof content === "string") return [{ type: textTypeOf(role), text: content }];
@@ -159,6 +190,8 @@ function readContent(item: UnknownObject, block: UnknownObject): Block<Responses
 }
 
 const TEXTS: readonly unknown[] = ["text", "input_text", "output_text"];
+/** The types of blocks that are no text. */
+const MEDIA: readonly unknown[] = ["input_image", "input_file", "input_audio"];
 
 function readFile(value: unknown): FilePart {
   const { type, image_url: image, filename, file_data: data, input_audio: audio } = asObject(value);
@@ -226,6 +259,9 @@ function repairId(item: UnknownObject): { readonly repaired?: ResponsesValue } {
   if (callId.length <= MAX_CALL_ID_CHARS) return {};
   return { repaired: { in: "item", item: { ...item, call_id: shortCallId(callId) } } };
 }
+
+/** The longest call id that the API takes. */
+export const MAX_CALL_ID_CHARS = 64;
 
 /** The id itself, or a name derived from one that is longer than this API accepts. */
 export function shortCallId(callId: CallId): CallId {
