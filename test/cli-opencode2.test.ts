@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { askHost } from "../src/cli/doctor/ask-host.ts";
-import { diagnose } from "../src/cli/doctor/doctor.ts";
+import { diagnoseOpencode } from "../src/cli/doctor/opencode.ts";
 import { FORK_OWN_TOOLS } from "../src/fork/context/options.ts";
 import { buildCli, buildServer } from "./rig/build-cli.ts";
 import { type ModelServer, startModelServer } from "./rig/model-server/model-server.ts";
@@ -46,7 +46,7 @@ describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
   it("says to the doctor whether it has our tools", async () => {
     const { sandbox } = host;
     const ask = () =>
-      askHost({ binary: binary ?? "", directory: sandbox.project, env: sandbox.env, major: 2 });
+      askHost({ binary: binary ?? "", directory: sandbox.project, env: sandbox.env, host: "opencode2" });
     expect(await ask()).toMatchObject({ status: "answered", tools: [], agents: [{ name: "build" }, {}] });
     const plugin = [pathToFileURL(await buildServer("cli-opencode2")).href];
     writeConfig(sandbox, { modelUrl: model.url, config: { plugin } });
@@ -122,7 +122,7 @@ describe.skipIf(binary === undefined)("the doctor with OpenCode 2", () => {
       const plugin = join(sandbox.root, "carryover.mjs");
       cpSync(await buildServer("cli-opencode2"), plugin);
       writeSetUp(sandbox.home, setUp, plugin);
-      const findings = await diagnose({
+      const findings = await diagnoseOpencode({
         directory: sandbox.project,
         env: sandbox.env,
         opencode: binary ?? "",

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { checkDatabase } from "../../src/cli/doctor/check-store.ts";
+import { checkStore } from "../../src/cli/doctor/check-store.ts";
 import type { SessionMessage } from "../../src/formats/wires/opencode/decode-messages.ts";
 import { pluginFolders } from "../../src/plugin/stores/folders.ts";
 import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
@@ -40,8 +40,8 @@ describe.skipIf(postgres === undefined)("the plugin with a database", () => {
 
   it("is looked at by the doctor, who never shows the address", async () => {
     const address = postgres?.server.connectionString ?? "";
-    expect(await checkDatabase(address)).toMatchObject([
-      { check: "store", level: "ok" },
+    expect(await checkStore(address, {})).toMatchObject([
+      { level: "ok" },
       {
         check: "records",
         level: "ok",
@@ -49,11 +49,11 @@ describe.skipIf(postgres === undefined)("the plugin with a database", () => {
       },
     ]);
     await postgres?.server.run("update carryover.records set value = '{' where id = '\"a\"'");
-    expect(await checkDatabase(address)).toMatchObject([
+    expect(await checkStore(address, {})).toMatchObject([
       { level: "ok" },
       { check: "records", level: "problem", what: expect.stringMatching(/forks\/\w+\/a$/) as string },
     ]);
-    const [problem] = await checkDatabase(address.replace(/:[^:@]+@/, ":wr0ng@"));
+    const [problem] = await checkStore(address.replace(/:[^:@]+@/, ":wr0ng@"), {});
     expect(problem).toMatchObject({ level: "problem", what: expect.stringContaining("28P01") as string });
     expect(JSON.stringify(problem)).not.toContain("wr0ng");
   });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { askHost } from "./ask-host.ts";
-import { diagnose } from "./doctor.ts";
+import { diagnoseOpencode } from "./opencode.ts";
 
 const root = mkdtempSync(join(tmpdir(), "carryover-ask-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -60,6 +60,7 @@ it("reads which tools there are, and which agents do not see them", async () => 
     binary: program({ tools: TOOLS, agents }),
     directory: root,
     env: process.env,
+    host: "opencode",
   });
   expect(answer).toMatchObject({
     status: "answered",
@@ -91,7 +92,7 @@ it.each<{ name: string; answers: Answers; problem: RegExp }>([
     problem: /no agent is offered the tool fork/,
   },
 ])("finds a problem where OpenCode $name", async ({ answers, problem }) => {
-  const findings = await diagnose({
+  const findings = await diagnoseOpencode({
     directory: root,
     env: { ...process.env, HOME: root, XDG_CONFIG_HOME: "", OPENCODE_CONFIG_CONTENT: "{}" },
     opencode: program(answers),
@@ -110,7 +111,7 @@ it("says what a program said that did not start", async () => {
   const file = join(root, "broken");
   writeFileSync(file, "#!/bin/sh\necho no licence >&2\nexit 4\n");
   chmodSync(file, 0o755);
-  expect(await askHost({ binary: file, directory: root, env: process.env })).toMatchObject({
+  expect(await askHost({ binary: file, directory: root, env: process.env, host: "opencode" })).toMatchObject({
     status: "refused",
     reason: expect.stringMatching(/code 4.*no licence/s),
   });

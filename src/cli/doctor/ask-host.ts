@@ -6,16 +6,17 @@ import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { jsonOrText } from "../../text/json.ts";
 import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { isCarryover } from "../opencode/configuration.ts";
+import type { OpencodeHost } from "./find-plugin.ts";
 
 /**
  * Starts the user's OpenCode as a server in a folder, with the user's own configuration, and asks which tools it has
  * there and which agents are refused them. No model is asked anything; the server listens on this machine only.
  */
-export async function askHost({ binary, directory, env, major = 1 }: HostQuestion): Promise<HostAnswer> {
+export async function askHost({ binary, directory, env, host }: HostQuestion): Promise<HostAnswer> {
   const printed: string[] = [];
   const port = await freePort();
   const password = randomUUID();
-  const logs = major === 1 ? ["--print-logs"] : [];
+  const logs = host === "opencode" ? ["--print-logs"] : [];
   const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", String(port), ...logs], {
     cwd: directory,
     // Version 1 does not know it; version 2 makes one up where there is none.
@@ -24,7 +25,7 @@ export async function askHost({ binary, directory, env, major = 1 }: HostQuestio
   });
   try {
     const url = await listening(child, printed);
-    if (major > 1) return { ...(await askSecondVersion(url, { directory, password })), printed };
+    if (host === "opencode2") return { ...(await askSecondVersion(url, { directory, password })), printed };
     const answer = await get(`${url}/experimental/tool/ids`);
     if (!answer.ok) return { status: "refused", reason: readRefusal(answer.body), printed };
     const agents = await get(`${url}/agent`);
@@ -93,8 +94,7 @@ interface HostQuestion {
   readonly binary: string;
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
-  /** The version of the program; 1 where unset. */
-  readonly major?: number;
+  readonly host: OpencodeHost;
 }
 
 export type HostAnswer = { /** What it wrote to its log. */ readonly printed: readonly string[] } & (

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ConfiguredPlugin } from "../opencode/configuration.ts";
-import { checkSettings, checkTerminal } from "./check-settings.ts";
+import { runChecks } from "./check.ts";
+import { SETTINGS_CHECKS } from "./check-settings.ts";
 
 const plugin = (spec: string, options?: unknown): ConfiguredPlugin => ({
   spec,
@@ -8,12 +9,13 @@ const plugin = (spec: string, options?: unknown): ConfiguredPlugin => ({
   from: "opencode.json",
 });
 
-function problemsOf({
+async function problemsOf({
   plugins = [plugin("carryover")],
   settings = {},
   env = {},
-}: Settings): readonly string[] {
-  return checkSettings({ files: [], plugins, settings }, env)
+}: Settings): Promise<readonly string[]> {
+  const findings = await runChecks(SETTINGS_CHECKS, { files: [], plugins, settings, env });
+  return findings
     .filter(({ level }) => level === "problem")
     .map(({ check, advice }) => {
       expect(advice).not.toBe("");
@@ -69,8 +71,8 @@ it.each<{ name: string; given: Settings; problems: readonly string[] }>([
     given: { env: { OPENCODE_PURE: "1", OPENCODE_DISABLE_AUTOCOMPACT: "true" } },
     problems: ["environment", "environment"],
   },
-])("finds $name", ({ given, problems }) => {
-  expect(problemsOf(given)).toEqual(problems);
+])("finds $name", async ({ given, problems }) => {
+  expect(await problemsOf(given)).toEqual(problems);
 });
 
 it.each([
@@ -83,59 +85,15 @@ it.each([
     says: /cached prefix/,
   },
   { name: "where ours is off", options: { prune: "off" }, level: undefined, says: undefined },
-])("says of the host's own pruning what is true $name", ({ options, level, says }) => {
-  const findings = checkSettings(
-    { files: [], plugins: [plugin("carryover", options)], settings: { compaction: { prune: true } } },
-    {},
-  );
+])("says of the host's own pruning what is true $name", async ({ options, level, says }) => {
+  const findings = await runChecks(SETTINGS_CHECKS, {
+    files: [],
+    plugins: [plugin("carryover", options)],
+    settings: { compaction: { prune: true } },
+    env: {},
+  });
   expect(findings.map(({ check, level }) => [check, level])).toEqual(
     level === undefined ? [] : [["host-pruning", level]],
   );
   if (says !== undefined) expect(findings[0]?.what).toMatch(says);
-});
-
-describe("the part of the plugin in the terminal", () => {
-  const configuration = (...plugins: readonly ConfiguredPlugin[]) => ({ files: [], plugins, settings: {} });
-  const place = { env: { HOME: "/home/ada" } };
-
-  it("is there where tui.json names it", async () => {
-    const named = { ...plugin("carryover@0.1.0"), from: "/home/ada/.config/opencode/tui.json" };
-    const findings = await checkTerminal(plugin("carryover"), {
-      ...place,
-      configuration: configuration(plugin("a-theme"), named),
-    });
-    expect(findings).toEqual([
-      { check: "terminal", level: "ok", what: `/forks is there: ${named.from} names the plugin` },
-    ]);
-  });
-
-  it.each([
-    {
-      name: "a package",
-      ours: { spec: "carryover@0.1.0", from: "/home/ada/.config/opencode/opencode.jsonc" },
-      advice: '{ "plugin": ["carryover@0.1.0"] } to /home/ada/.config/opencode/tui.json',
-    },
-    {
-      name: "a package of the project",
-      ours: { spec: "file:///p/.opencode/node_modules/carryover", from: "/p/.opencode/opencode.json" },
-      advice: '{ "plugin": ["file:///p/.opencode/node_modules/carryover"] } to /p/.opencode/tui.json',
-    },
-    {
-      name: "a file in the plugin folder",
-      ours: { spec: "file:///p/.opencode/plugin/mine.ts", from: "/p/.opencode/plugin" },
-      advice: "the path of the package's folder] } to /home/ada/.config/opencode/tui.json",
-    },
-    {
-      name: "the environment",
-      ours: { spec: "carryover", from: "OPENCODE_CONFIG_CONTENT" },
-      advice: '{ "plugin": ["carryover"] } to /home/ada/.config/opencode/tui.json',
-    },
-  ])("is missed with what to add for $name, and nothing has to be done", async ({ ours, advice }) => {
-    const findings = await checkTerminal(
-      { ...ours, options: undefined },
-      { ...place, configuration: configuration(plugin("a-theme")) },
-    );
-    expect(findings).toMatchObject([{ level: "note", what: expect.stringMatching(/^\/forks is missing/) }]);
-    expect(findings[0]?.advice).toContain(advice);
-  });
 });

@@ -3,25 +3,18 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parse } from "jsonc-parser";
 import { readHookOptions } from "../../agents/options-file.ts";
+import { type FinishedProgram, isNodeSupported, OLDEST_NODE, runToEnd } from "../../agents/programs.ts";
+import type { Environment } from "../../plugin/context/context.ts";
 import { VERSION } from "../../plugin/control.ts";
-import { pluginFolders } from "../../plugin/stores/folders.ts";
-import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { errorMessage } from "../../text/failure.ts";
 import { jsonOrText } from "../../text/json.ts";
 import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { configFolder, settingsFault, unstartedIn } from "../install/claude-code.ts";
 import { listHooks } from "../install/codex.ts";
-import {
-  execute,
-  findProgram,
-  folderFor,
-  type HookProgram,
-  PLUGIN,
-  usersOf,
-} from "../install/run-program.ts";
+import { agentProgram, folderFor, type HookProgram, PLUGIN, usersOf } from "../install/run-program.ts";
 import { terminalText } from "../terminal/output.ts";
-import { checkDatabase, checkLog, checkStore } from "./check-store.ts";
-import type { Finding } from "./finding.ts";
+import { as, type Check, type Finding, note, ok, problem, runChecks, type Verdict } from "./check.ts";
+import { checkLog, checkStore } from "./check-store.ts";
 
 /**
  * Whether the plugin works in an agent that runs hooks: its program and Node, the plugin's folder, options and store, what the
@@ -31,28 +24,10 @@ export async function diagnoseHookAgent(
   agent: HookProgram,
   setup: HookAgentSetup,
 ): Promise<readonly Finding[]> {
-  const { env, selfTest } = setup;
-  const program = await findProgram(agent, env).catch(() => undefined);
-  const node = await checkNodeOf(env);
+  const { env } = setup;
+  const program = agentProgram(agent, env);
   const folder = join(folderFor(agent.name, env), "carryover");
-  const installed = await checkFolder(agent, folder);
-  const isWhole = installed.every(({ level }) => level === "ok");
-  const host = await checkProgram(agent, program, env);
-  const isAsked = selfTest && program !== undefined && host.every(({ level }) => level !== "problem");
-  if (isAsked) setup.onWait?.();
-  return [
-    ...node,
-    ...host,
-    ...installed,
-    ...(await checkPlaces(agent, env)),
-    ...(agent.name === "claude-code" ? await checkClaudeSettings(setup) : []),
-    ...(await checkOptions(env)),
-    ...(isAsked ? await askAgent(agent, { program, env }) : [notAsked(agent, selfTest)]),
-    ...(selfTest && isWhole && node.every(({ level }) => level === "ok")
-      ? await tryPlugin(agent, { folder, env })
-      : []),
-    ...(await checkLog(env)),
-  ];
+  return runChecks(CHECKS[agent.name], { ...setup, agent, program, folder });
 }
 
 interface HookAgentSetup {
@@ -63,67 +38,87 @@ interface HookAgentSetup {
   readonly onWait?: () => void;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+interface HookFacts extends HookAgentSetup {
+  readonly agent: HookProgram;
+  /** The agent's program, where it is there. */
+  readonly program: string | undefined;
+  /** The plugin's folder, from which Claude Code runs it and Codex takes its copy. */
+  readonly folder: string;
+}
 
-const again = ({ name }: HookProgram): string => `Run \`carryover install ${name}\`.`;
+const installAgain = ({ agent }: Pick<HookFacts, "agent">): string =>
+  `Run \`carryover install ${agent.name}\`.`;
+
+const EVERYWHERE: readonly Check<HookFacts>[] = [
+  { check: "node", run: checkNodeOnPath },
+  {
+    check: "program",
+    run: checkProgram,
+    advice: ({ agent }) => `Install ${agent.title}, or name its program in ${agent.variable}.`,
+  },
+  { check: "folder", run: checkFolder, advice: installAgain },
+  { check: "places", run: checkPlaces },
+];
+
+const OPTIONS: Check<HookFacts> = {
+  check: "store",
+  run: checkOptions,
+  advice: "Correct it, or remove the file.",
+};
+const REGISTERED: Check<HookFacts> = { check: "registered", run: askAgent, advice: installAgain };
+const ANSWERS: readonly Check<HookFacts>[] = [
+  { check: "self-test", run: tryPlugin, advice: installAgain },
+  { check: "log", run: ({ env }) => checkLog(env) },
+];
+
+const CHECKS: Readonly<Record<HookProgram["name"], readonly Check<HookFacts>[]>> = {
+  "claude-code": [
+    ...EVERYWHERE,
+    {
+      check: "tools",
+      run: serverNotStarted,
+      advice: "Run `carryover install claude-code`, which takes it off, or remove the file.",
+    },
+    { check: "settings", run: checkClaudeSettings },
+    OPTIONS,
+    REGISTERED,
+    ...ANSWERS,
+  ],
+  codex: [...EVERYWHERE, OPTIONS, REGISTERED, { check: "trust", run: checkTrust }, ...ANSWERS],
+};
+
+const isWell = (check: string, before: readonly Finding[]): boolean =>
+  before.every((found) => found.check !== check || found.level !== "problem");
 
 /** Hooks are started as `node`, whatever runs this. */
-async function checkNodeOf(env: Environment): Promise<readonly Finding[]> {
-  const { code, stdout } = await execute("node", ["--version"], { env });
-  const [, version = "", major] = /^v((\d+)\.\S+)/.exec(stdout.trim()) ?? [];
-  if (code !== 0 || major === undefined)
-    return [
-      {
-        check: "node",
-        level: "problem",
-        what: "there is no node on the PATH, and hooks are started by it",
-        advice: "Install Node 20 or newer so that the agent finds it too.",
-      },
-    ];
-  if (Number(major) >= 20) return [{ check: "node", level: "ok", what: `Node ${version} is on the PATH` }];
-  return [
-    {
-      check: "node",
-      level: "problem",
-      what: `the node on the PATH is ${version}; hooks need 20 or newer`,
-      advice: "Put a newer one in front of it on the PATH.",
-    },
-  ];
+async function checkNodeOnPath({ env }: HookFacts): Promise<Verdict> {
+  const { hasSucceeded, stdout } = await runToEnd("node", ["--version"], { env });
+  const [, version] = /^v(\d+\.\S+)/.exec(stdout.trim()) ?? [];
+  if (!hasSucceeded || version === undefined)
+    return problem(
+      "there is no node on the PATH, and hooks are started by it",
+      `Install Node ${OLDEST_NODE} or newer so that the agent finds it too.`,
+    );
+  if (isNodeSupported(version)) return ok(`Node ${version} is on the PATH`);
+  return problem(
+    `the node on the PATH is ${version}; hooks need ${OLDEST_NODE} or newer`,
+    "Put a newer one in front of it on the PATH.",
+  );
 }
 
-async function checkProgram(
-  { title, command, variable, testedVersion }: HookProgram,
-  program: string | undefined,
-  env: Environment,
-): Promise<readonly Finding[]> {
-  const check = "program";
-  const advice = `Install ${title}, or name its program in ${variable}.`;
-  if (program === undefined)
-    return [{ check, level: "problem", what: `${title} is not there: no ${command} is on the PATH`, advice }];
-  const { stdout } = await execute(program, ["--version"], { env });
+async function checkProgram({ agent, program, env }: HookFacts): Promise<Verdict> {
+  const { title, command, testedVersion } = agent;
+  if (program === undefined) return problem(`${title} is not there: no ${command} is on the PATH`);
+  const { stdout } = await runToEnd(program, ["--version"], { env });
   const [version] = /\d+\.\d+\.\S+/.exec(stdout) ?? [];
-  if (version === undefined)
-    return [{ check, level: "problem", what: `${program} does not say its version`, advice }];
-  if (version === testedVersion)
-    return [{ check, level: "ok", what: `${title} ${version}, the tested version (${program})` }];
-  return [
-    {
-      check,
-      level: "note",
-      what: `${title} ${version}; tested is ${testedVersion} (${program})`,
-      advice: "If all below is well, it is.",
-    },
-  ];
+  if (version === undefined) return problem(`${program} does not say its version`);
+  if (version === testedVersion) return ok(`${title} ${version}, the tested version (${program})`);
+  return note(`${title} ${version}; tested is ${testedVersion} (${program})`, "If all below is well, it is.");
 }
 
-/** The plugin's folder, from which Claude Code runs it and Codex takes its copy. */
-async function checkFolder(agent: HookProgram, folder: string): Promise<readonly Finding[]> {
-  const check = "folder";
+async function checkFolder({ folder }: HookFacts): Promise<Verdict> {
   const missing: string[] = [];
   for (const name of FILES) await readFile(join(folder, name)).catch(() => missing.push(name));
-  const problem = (what: string): readonly Finding[] => [
-    { check, level: "problem", what, advice: again(agent) },
-  ];
   if (missing.length === FILES.length) return problem(`the plugin is not installed: ${folder} is not there`);
   if (missing.length > 0) return problem(`${folder} lacks ${missing.join(", ")}`);
   const manifest = jsonOrText(await readFile(join(folder, MANIFEST), "utf8"));
@@ -131,129 +126,108 @@ async function checkFolder(agent: HookProgram, folder: string): Promise<readonly
   if (version === undefined) return problem(`${join(folder, MANIFEST)} cannot be read`);
   if (version !== VERSION)
     return problem(`the plugin in ${folder} is version ${version}; this is ${VERSION}`);
-  return [{ check, level: "ok", what: `version ${version} is in ${folder}` }];
-}
-
-/** Whether variables name other places than they did when it was installed. */
-async function checkPlaces(agent: HookProgram, env: Environment): Promise<readonly Finding[]> {
-  const folder = folderFor(agent.name, env);
-  const own = resolve(agent.settings(env));
-  const problem = (what: string, variable: string): readonly Finding[] => [
-    {
-      check: "places",
-      level: "problem",
-      what,
-      advice: `Set ${variable} as it was then, also where ${agent.title} is started, or run \`carryover install ${agent.name}\` again.`,
-    },
-  ];
-  const text = await readFile(own, "utf8").catch(() => "");
-  const [, named = folder] = new RegExp(`"([^"\\n]*carryover-agents[\\\\/]+${agent.name})"`).exec(text) ?? [];
-  if (named !== folder)
-    return problem(`it was installed to ${named}, and would be in ${folder} here`, "XDG_DATA_HOME");
-  const usual = agent.settings({ ...env, [agent.settingsVariable]: undefined });
-  const users = await usersOf(folder, [usual]);
-  if (users.length === 0 || users.includes(own)) return [];
-  return problem(
-    `it was installed in ${users.join(", ")}, and ${agent.title} reads ${own} here`,
-    agent.settingsVariable,
-  );
+  return ok(`version ${version} is in ${folder}`);
 }
 
 const MANIFEST = ".claude-plugin/plugin.json";
 const FILES = ["hook.js", "mcp.js", "report.js", MANIFEST, "hooks/hooks.json", "hooks/codex.json"];
 
+/** Whether variables name other places than they did when it was installed. */
+async function checkPlaces({ agent, env }: HookFacts): Promise<Verdict | undefined> {
+  const folder = folderFor(agent.name, env);
+  const own = resolve(agent.settings(env));
+  const moved = (what: string, variable: string): Verdict =>
+    problem(
+      what,
+      `Set ${variable} as it was then, also where ${agent.title} is started, or run \`carryover install ${agent.name}\` again.`,
+    );
+  const text = await readFile(own, "utf8").catch(() => "");
+  const [, named = folder] = new RegExp(`"([^"\\n]*carryover-agents[\\\\/]+${agent.name})"`).exec(text) ?? [];
+  if (named !== folder)
+    return moved(`it was installed to ${named}, and would be in ${folder} here`, "XDG_DATA_HOME");
+  const usual = agent.settings({ ...env, [agent.settingsVariable]: undefined });
+  const users = await usersOf(folder, [usual]);
+  if (users.length === 0 || users.includes(own)) return undefined;
+  return moved(
+    `it was installed in ${users.join(", ")}, and ${agent.title} reads ${own} here`,
+    agent.settingsVariable,
+  );
+}
+
+async function serverNotStarted({ env }: HookFacts): Promise<Verdict | undefined> {
+  const file = await unstartedIn(env);
+  if (file === undefined) return undefined;
+  return problem(`${file} lists our server as one that Claude Code does not start: sessions lack its tools`);
+}
+
 /** Settings of the user and of the project that take the plugin away; managed ones stand above all. */
-async function checkClaudeSettings({ env, directory }: HookAgentSetup): Promise<readonly Finding[]> {
+async function checkClaudeSettings({ env, directory }: HookFacts): Promise<readonly Verdict[]> {
   const files = [
     join(configFolder({ env }), "settings.json"),
     join(directory, ".claude", "settings.json"),
     join(directory, ".claude", "settings.local.json"),
   ];
-  const findings: Finding[] = [];
-  const unstarted = await unstartedIn(env);
-  if (unstarted !== undefined)
-    findings.push({
-      check: "tools",
-      level: "problem",
-      what: `${unstarted} lists our server as one that Claude Code does not start: sessions lack its tools`,
-      advice: "Run `carryover install claude-code`, which takes it off, or remove the file.",
-    });
+  const verdicts: Verdict[] = [];
   for (const file of files) {
     const text = await readFile(file, "utf8").catch(() => undefined);
     if (text === undefined) continue;
     const fault = settingsFault(file, text);
-    if (fault !== undefined) findings.push({ check: "settings", level: "problem", ...fault });
-    else findings.push(...readClaudeSettings(asObject(parse(text)), file));
+    verdicts.push(
+      ...(fault === undefined
+        ? readClaudeSettings(asObject(parse(text)), file)
+        : [problem(fault.what, fault.advice)]),
+    );
   }
-  return findings;
+  return verdicts;
 }
 
-function readClaudeSettings(settings: UnknownObject, file: string): readonly Finding[] {
-  const check = "settings";
-  const level = "problem";
-  const findings: Finding[] = [];
+function readClaudeSettings(settings: UnknownObject, file: string): readonly Verdict[] {
+  const verdicts: Verdict[] = [];
   if (settings.disableAllHooks === true)
-    findings.push({
-      check,
-      level,
-      what: `disableAllHooks is set in ${file}: Claude Code runs no hook`,
-      advice: "Take it out.",
-    });
+    verdicts.push(problem(`disableAllHooks is set in ${file}: Claude Code runs no hook`, "Take it out."));
   const plugins = asObject(settings.enabledPlugins);
   if (plugins[PLUGIN] === false)
-    findings.push({
-      check,
-      level,
-      what: `the plugin is switched off in ${file}`,
-      advice: `Set "${PLUGIN}" to true in enabledPlugins there, or run \`claude plugin enable ${PLUGIN}\`.`,
-    });
+    verdicts.push(
+      problem(
+        `the plugin is switched off in ${file}`,
+        `Set "${PLUGIN}" to true in enabledPlugins there, or run \`claude plugin enable ${PLUGIN}\`.`,
+      ),
+    );
   const others = Object.keys(plugins).filter(
     (id) => id.startsWith("carryover@") && id !== PLUGIN && plugins[id] === true,
   );
-  if (others.length > 0 && plugins[PLUGIN] === true)
-    findings.push({
-      check: "doubles",
-      level,
-      what: `two copies are switched on in ${file}: ${[PLUGIN, ...others].join(", ")}`,
-      advice: "Leave one of them.",
-    });
+  if (others.length > 0 && plugins[PLUGIN] === true) {
+    const what = `two copies are switched on in ${file}: ${[PLUGIN, ...others].join(", ")}`;
+    verdicts.push(as("doubles", problem(what, "Leave one of them.")));
+  }
   const denied = asArray(asObject(settings.permissions).deny)
     .map(String)
     .filter((rule) => rule.startsWith("mcp__plugin_carryover_carryover"));
-  if (denied.length > 0)
-    findings.push({
-      check: "tools",
-      level,
-      what: `${file} denies ${denied.join(", ")}: what was bounded cannot be recalled`,
-      advice: "Take the rule out of permissions.deny.",
-    });
-  return findings;
+  if (denied.length > 0) {
+    const what = `${file} denies ${denied.join(", ")}: what was bounded cannot be recalled`;
+    verdicts.push(as("tools", problem(what, "Take the rule out of permissions.deny.")));
+  }
+  return verdicts;
 }
 
-async function checkOptions(env: Environment): Promise<readonly Finding[]> {
-  const { options, problem } = await readHookOptions(env);
-  if (problem !== undefined)
-    return [{ check: "options", level: "problem", what: problem, advice: "Correct it, or remove the file." }];
-  const { store } = options;
-  return store !== undefined && isDatabase(store)
-    ? checkDatabase(store)
-    : checkStore(pluginFolders({ store, env }));
-}
-
-interface AskedAgent {
-  readonly program: string;
-  readonly env: Environment;
+async function checkOptions({ env }: HookFacts): Promise<readonly Verdict[]> {
+  const { options, problem: fault } = await readHookOptions(env);
+  if (fault !== undefined) return [as("options", problem(fault))];
+  return checkStore(options.store, env);
 }
 
 /** What the agent itself says decides. */
-async function askAgent(agent: HookProgram, asked: AskedAgent): Promise<readonly Finding[]> {
-  const check = "registered";
+async function askAgent(facts: HookFacts, before: readonly Finding[]): Promise<Verdict> {
+  const { agent, env, program, selfTest } = facts;
   const { title } = agent;
-  const { stdout, said } = await execute(asked.program, ["plugin", "list", "--json"], asked);
+  if (!selfTest || program === undefined || !isWell("program", before))
+    return note(
+      `${title} was not asked whether it has the plugin`,
+      selfTest ? "Do what stands above, then run this again." : "Leave out --no-self-test.",
+    );
+  facts.onWait?.();
+  const { stdout, said } = await runToEnd(program, ["plugin", "list", "--json"], { env });
   const list = jsonOrText(stdout.slice(Math.max(0, stdout.search(/^[[{]/m))));
-  const problem = (what: string, advice: string): readonly Finding[] => [
-    { check, level: "problem", what, advice },
-  ];
   if (typeof list !== "object" || list === null) {
     const [line = ""] = said.split("\n").filter((each) => /error|invalid|expected/i.test(each));
     return problem(
@@ -263,72 +237,53 @@ async function askAgent(agent: HookProgram, asked: AskedAgent): Promise<readonly
   }
   const plugins = (Array.isArray(list) ? list : asArray(asObject(list).installed)).map(asObject);
   const ours = plugins.find(({ id, pluginId }) => id === PLUGIN || pluginId === PLUGIN);
-  if (ours === undefined) return problem(`${title} does not have the plugin`, again(agent));
+  if (ours === undefined) return problem(`${title} does not have the plugin`);
   const errors = asArray(ours.errors).map(String);
   if (errors.length > 0)
-    return problem(`${title} cannot load the plugin: ${terminalText(errors.join("; "), 200)}`, again(agent));
+    return problem(`${title} cannot load the plugin: ${terminalText(errors.join("; "), 200)}`);
   if (ours.enabled === false)
-    return problem(`the plugin is switched off in ${title}`, `Switch it on there, or: ${again(agent)}`);
+    return problem(
+      `the plugin is switched off in ${title}`,
+      `Switch it on there, or: ${installAgain(facts)}`,
+    );
   const place = asString(ours.readFromFolder) ?? asString(asObject(ours.source).path);
-  const folder = join(folderFor(agent.name, asked.env), "carryover");
-  if (place !== undefined && place !== folder)
-    return problem(`${title} runs another copy: ${place}`, again(agent));
+  if (place !== undefined && place !== facts.folder) return problem(`${title} runs another copy: ${place}`);
   if (asString(ours.version) !== VERSION)
-    return problem(`${title} has version ${String(ours.version)}; this is ${VERSION}`, again(agent));
-  return [
-    { check, level: "ok", what: `${title} has the plugin, and it is switched on` },
-    ...(agent.trust === undefined ? [] : await checkTrust(asked)),
-  ];
+    return problem(`${title} has version ${String(ours.version)}; this is ${VERSION}`);
+  return ok(`${title} has the plugin, and it is switched on`);
 }
 
 /** Codex runs no hook that the user has not reviewed, and does not say so in `exec`. */
-async function checkTrust(asked: AskedAgent): Promise<readonly Finding[]> {
-  const check = "trust";
-  const level = "problem";
-  const hooks = await listHooks(asked).catch((error: unknown) => errorMessage(error));
-  if (typeof hooks === "string") return [{ check, level, what: hooks, advice: "Run this again." }];
+async function checkTrust(
+  { program, env }: HookFacts,
+  before: readonly Finding[],
+): Promise<Verdict | undefined> {
+  const isRegistered = before.some(({ check, level }) => check === "registered" && level === "ok");
+  if (!isRegistered || program === undefined) return undefined;
+  const hooks = await listHooks({ program, env }).catch((error: unknown) => errorMessage(error));
+  if (typeof hooks === "string") return problem(hooks, "Run this again.");
   if (hooks.length === 0)
-    return [
-      {
-        check,
-        level,
-        what: "Codex knows no hook of the plugin: hooks are switched off, or its copy is damaged",
-        advice: "Take `hooks = false` out of [features] in config.toml, or run `carryover install codex`.",
-      },
-    ];
+    return problem(
+      "Codex knows no hook of the plugin: hooks are switched off, or its copy is damaged",
+      "Take `hooks = false` out of [features] in config.toml, or run `carryover install codex`.",
+    );
   const off = hooks.filter(({ isEnabled }) => !isEnabled).length;
   if (off > 0)
-    return [
-      {
-        check,
-        level,
-        what: `${off} of ${hooks.length} hooks are switched off`,
-        advice: "Switch them on in /hooks.",
-      },
-    ];
+    return problem(`${off} of ${hooks.length} hooks are switched off`, "Switch them on in /hooks.");
   const untrusted = hooks.filter(({ trust }) => trust !== "trusted");
-  if (untrusted.length === 0) return [{ check, level: "ok", what: `its ${hooks.length} hooks are trusted` }];
-  return [
-    {
-      check,
-      level,
-      what: `${untrusted.length} of ${hooks.length} hooks are not trusted (${untrusted[0]?.trust}): Codex skips them without a word`,
-      advice: "Start codex and trust them there, or run `carryover install codex --trust`.",
-    },
-  ];
-}
-
-function notAsked({ title }: HookProgram, isWanted: boolean): Finding {
-  return {
-    check: "registered",
-    level: "note",
-    what: `${title} was not asked whether it has the plugin`,
-    advice: isWanted ? "Do what stands above, then run this again." : "Leave out --no-self-test.",
-  };
+  if (untrusted.length === 0) return ok(`its ${hooks.length} hooks are trusted`);
+  return problem(
+    `${untrusted.length} of ${hooks.length} hooks are not trusted (${untrusted[0]?.trust}): Codex skips them without a word`,
+    "Start codex and trust them there, or run `carryover install codex --trust`.",
+  );
 }
 
 /** Lets a hook bound an output and the server name its tools, in a home that is thrown away. */
-async function tryPlugin(agent: HookProgram, { folder, env }: TriedPlugin): Promise<readonly Finding[]> {
+async function tryPlugin(
+  { agent, folder, env, selfTest }: HookFacts,
+  before: readonly Finding[],
+): Promise<readonly Verdict[]> {
+  if (!selfTest || !isWell("folder", before) || !isWell("node", before)) return [];
   const home = await mkdtemp(join(tmpdir(), "carryover-doctor-"));
   try {
     const session = join(home, "session.jsonl");
@@ -347,39 +302,23 @@ async function tryPlugin(agent: HookProgram, { folder, env }: TriedPlugin): Prom
     };
     const place = { PATH: env.PATH, HOME: home };
     const run = (file: string, lines: readonly object[]) =>
-      execute("node", [join(folder, file), agent.name], {
+      runToEnd("node", [join(folder, file), agent.name], {
         env: place,
         input: lines.map((line) => JSON.stringify(line)).join("\n"),
       });
     const hook = await run("hook.js", [payload]);
     const server = await run("mcp.js", [{ jsonrpc: "2.0", id: 1, method: "tools/list" }]);
     return [
-      tried("a hook", { isGood: /sha256 [0-9a-f]{64}/.test(hook.stdout), said: hook.said, agent }),
-      tried("the server of tools", { isGood: /"recall"/.test(server.stdout), said: server.said, agent }),
+      answered("a hook", /sha256 [0-9a-f]{64}/, hook),
+      answered("the server of tools", /"recall"/, server),
     ];
   } finally {
     await rm(home, { recursive: true, force: true });
   }
 }
 
-interface TriedPlugin {
-  readonly folder: string;
-  readonly env: Environment;
-}
-
-function tried(what: string, { isGood, said, agent }: Trial): Finding {
-  if (isGood) return { check: "self-test", level: "ok", what: `${what} answers` };
+function answered(what: string, expected: RegExp, { stdout, said }: FinishedProgram): Verdict {
+  if (expected.test(stdout)) return ok(`${what} answers`);
   const line = said.split("\n").find((each) => /error/i.test(each)) ?? "it says nothing";
-  return {
-    check: "self-test",
-    level: "problem",
-    what: `${what} does not answer: ${terminalText(line, 160)}`,
-    advice: again(agent),
-  };
-}
-
-interface Trial {
-  readonly isGood: boolean;
-  readonly said: string;
-  readonly agent: HookProgram;
+  return problem(`${what} does not answer: ${terminalText(line, 160)}`);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { writeSetUp } from "../../../test/rig/opencode/set-ups.ts";
 import { SET_UPS_2 } from "../../../test/rig/opencode2/set-ups2.ts";
-import { diagnose } from "./doctor.ts";
+import { diagnoseOpencode } from "./opencode.ts";
 
 const root = mkdtempSync(join(tmpdir(), "carryover-doctor2-"));
 const plugin = join(root, "carryover.mjs");
@@ -22,7 +22,7 @@ describe("carryover doctor with OpenCode 2", () => {
   it.each(SET_UPS_2)("$name", async (setUp) => {
     const home = mkdtempSync(join(root, "home-"));
     writeSetUp(home, setUp, plugin);
-    const findings = await diagnose({
+    const findings = await diagnoseOpencode({
       directory: join(home, "project"),
       env: { PATH: root, HOME: home },
       store: join(home, "store"),
@@ -47,7 +47,7 @@ describe("carryover doctor with OpenCode 2", () => {
     const home = mkdtempSync(join(root, "home-"));
     const files = { "project/opencode.json": JSON.stringify({ plugins: ["PLUGIN"] }) };
     writeSetUp(home, { name: "two", files, registered: true }, plugin);
-    const findings = await diagnose({
+    const findings = await diagnoseOpencode({
       directory: join(home, "project"),
       env: { PATH: "", HOME: home },
       store: join(home, "store"),
@@ -67,7 +67,7 @@ describe("carryover doctor with OpenCode 2", () => {
     const file = join(home, "opencode");
     writeFileSync(file, `#!/bin/sh\n[ "$1" = --version ] && echo ${version} || echo "${help}"\n`);
     chmodSync(file, 0o755);
-    const [found] = await diagnose({
+    const [found] = await diagnoseOpencode({
       directory: home,
       env: { PATH: home, HOME: home },
       store: join(home, "store"),

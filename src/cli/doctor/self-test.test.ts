@@ -2,7 +2,8 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { runSelfTest, startDoctorModel } from "./self-test.ts";
+import { startScriptedModel } from "./scripted-model.ts";
+import { runSelfTest } from "./self-test.ts";
 
 const isPosix = process.platform !== "win32";
 
@@ -44,7 +45,7 @@ describe.runIf(isPosix)("the self-test", () => {
 });
 
 it("has a model that answers anything, and listens on this machine alone", async () => {
-  const model = await startDoctorModel();
+  const model = await startScriptedModel();
   try {
     expect(new URL(model.url).hostname).toBe("127.0.0.1");
     for (const body of ["", "{", "5", '{"messages": 5, "tools": [null]}']) {

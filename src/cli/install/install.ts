@@ -5,8 +5,8 @@ import { CliError } from "../terminal/cli-error.ts";
 import { CLAUDE_CODE } from "./claude-code.ts";
 import { CODEX } from "./codex.ts";
 import {
+  agentProgram,
   copyFolder,
-  findProgram,
   folderFor,
   type HookProgram,
   type InstallPlace,
@@ -168,7 +168,12 @@ const removeCommands = ({ removeVerb }: HookProgram): readonly (readonly string[
 async function placeOf(program: HookProgram, env: InstallPlace["env"]): Promise<InstallPlace> {
   const fault = await program.fault?.(env);
   if (fault !== undefined) throw new CliError(fault.what, [fault.advice]);
-  return { env, folder: folderFor(program.name, env), program: await findProgram(program, env) };
+  const path = agentProgram(program, env);
+  if (path === undefined)
+    throw new CliError(`${program.title} is not installed: there is no ${program.command} on the PATH`, [
+      `Install it first, or name its program in ${program.variable}.`,
+    ]);
+  return { env, folder: folderFor(program.name, env), program: path };
 }
 
 function say(...lines: readonly string[]): void {

@@ -1,8 +1,8 @@
-import { execFile } from "node:child_process";
-import { accessSync, constants } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, stat } from "node:fs/promises";
-import { delimiter, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { findProgram, runToEnd } from "../../agents/programs.ts";
+import type { Environment } from "../../plugin/context/context.ts";
 import { dataHome } from "../../plugin/stores/folders.ts";
 import { jsonOrText } from "../../text/json.ts";
 import { asArray } from "../../text/unknown-value.ts";
@@ -10,28 +10,11 @@ import { fileVersion, writeFileAtomic } from "../files/write-file.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 
 /** The program of an agent: the one that a variable names, or the first on the PATH. */
-export async function findProgram(
-  { command, variable, title }: HookProgram,
-  env: InstallPlace["env"],
-): Promise<string> {
-  const named = env[variable];
-  if (named) return named;
-  for (const folder of (env.PATH ?? "").split(delimiter)) {
-    const path = join(folder, command);
-    if (folder !== "" && isProgram(path)) return path;
-  }
-  throw new CliError(`${title} is not installed: there is no ${command} on the PATH`, [
-    `Install it first, or name its program in ${variable}.`,
-  ]);
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+export function agentProgram(
+  { command, variable }: Pick<HookProgram, "command" | "variable">,
+  env: Environment,
+): string | undefined {
+  return env[variable] || findProgram(command, env);
 }
 
 /** The plugin's name in the agents, and behind it the place that it comes from. */
@@ -43,37 +26,12 @@ export async function runProgram(
   args: readonly string[],
   { mayFail = false }: { readonly mayFail?: boolean } = {},
 ): Promise<void> {
-  const { code, said } = await execute(program, args, { env });
-  if (code === 0 || mayFail) return;
+  const { hasSucceeded, said } = await runToEnd(program, args, { env });
+  if (hasSucceeded || mayFail) return;
   throw new CliError(`${program} ${args.join(" ")} failed`, said.trim().split("\n").slice(-5), {
     exitCode: EXIT_CODES.outside,
   });
 }
-
-/** Runs a program to its end, with a text as its input. */
-export function execute(
-  program: string,
-  args: readonly string[],
-  { env, input = "" }: { readonly env: InstallPlace["env"]; readonly input?: string },
-): Promise<Executed> {
-  return new Promise((resolve) => {
-    const options = { env: { ...env }, timeout: LIMIT_MS, encoding: "utf8" } as const;
-    const child = execFile(program, [...args], options, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : 1, stdout, said: `${stdout}${stderr}` || (error?.message ?? "") }),
-    );
-    child.stdin?.on("error", () => {}).end(input);
-  });
-}
-
-interface Executed {
-  readonly code: number;
-  readonly stdout: string;
-  /** Everything that it printed; why it could not run where that is nothing. */
-  readonly said: string;
-}
-
-/** Without a network Claude Code may wait for a minute. */
-const LIMIT_MS = 180_000;
 
 /** An agent that runs hooks, as the installation sees it. */
 export interface HookProgram {
@@ -90,11 +48,11 @@ export interface HookProgram {
   /** Unset where adding it again takes the newer version. */
   readonly updateVerb?: string;
   /** The user's settings, into which its commands write. */
-  settings(env: InstallPlace["env"]): string;
+  settings(env: Environment): string;
   /** The variable that names another folder for them. */
   readonly settingsVariable: string;
   /** What is wrong with them, so that its commands would fail, and what to do. Unset where it says that well itself. */
-  fault?(env: InstallPlace["env"]): Promise<{ readonly what: string; readonly advice: string } | undefined>;
+  fault?(env: Environment): Promise<{ readonly what: string; readonly advice: string } | undefined>;
   /** What its commands write, line by line. */
   written(place: InstallPlace): readonly string[];
   /** Completes the copied folder by what depends on the user's settings, and clears what would keep it from starting. */
@@ -124,7 +82,7 @@ interface StatusLine {
 }
 
 export interface InstallPlace {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** Where the plugin folder is kept for this agent. */
   readonly folder: string;
   /** The agent's program. */
@@ -140,7 +98,7 @@ export function packagedFolder(): string {
  * Where it is copied to for one agent: Claude Code runs it in place, and the package may lie in a cache that is emptied. Not in
  * the folder of what is kept, which `purge` may delete.
  */
-export function folderFor(agent: string, env: Readonly<Record<string, string | undefined>>): string {
+export function folderFor(agent: string, env: Environment): string {
   return join(dataHome(env), "carryover-agents", agent);
 }
 

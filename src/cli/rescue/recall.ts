@@ -1,8 +1,8 @@
-import { accessSync, constants } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { basename, delimiter, join } from "node:path";
+import { basename, join } from "node:path";
 import { Command, Option } from "commander";
 import { folderBeside } from "../../agents/places.ts";
+import { findProgram } from "../../agents/programs.ts";
 import { parseRange, RANGE } from "../../plugin/tools/tools.ts";
 import {
   hiddenTexts,
@@ -153,13 +153,7 @@ function textOf(found: Exclude<Recalled, { status: "missing" | "failed" }>): str
 
 /** How this program is called from a shell: by its name where that is found, else by its path. */
 export function ownCommand(env: NodeJS.ProcessEnv): readonly string[] {
-  const isThere = (env.PATH ?? "").split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, "carryover"), constants.X_OK);
-      return folder !== "";
-    } catch {
-      return false;
-    }
-  });
-  return isThere ? ["carryover"] : [process.execPath, process.argv[1] ?? "carryover"];
+  return findProgram("carryover", env) === undefined
+    ? [process.execPath, process.argv[1] ?? "carryover"]
+    : ["carryover"];
 }

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { diagnose } from "../../../src/cli/doctor/doctor.ts";
-import type { Finding } from "../../../src/cli/doctor/finding.ts";
+import type { Finding } from "../../../src/cli/doctor/check.ts";
+import { diagnoseOpencode } from "../../../src/cli/doctor/opencode.ts";
 import { buildCli } from "../../rig/build-cli.ts";
 import { installOpenCode, OPENCODE_VERSION } from "../../rig/opencode/install-opencode.ts";
 import { writeConfig } from "../../rig/opencode/sandbox.ts";
@@ -114,7 +114,7 @@ scenario(
           recursive: true,
           filter: isNoConfig,
         });
-      const findings = await diagnose({
+      const findings = await diagnoseOpencode({
         directory,
         env: rig.sandbox.env,
         opencode,

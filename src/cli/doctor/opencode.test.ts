@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SET_UPS, writeSetUp } from "../../../test/rig/opencode/set-ups.ts";
-import { checkHost, checkNode, diagnose } from "./doctor.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./check.ts";
+import { checkProgram, diagnoseOpencode } from "./opencode.ts";
 
 const root = mkdtempSync(join(tmpdir(), "carryover-doctor-"));
 const plugin = join(root, "plugin", "carryover.mjs");
@@ -43,7 +43,7 @@ describe("carryover doctor", () => {
   it.each(SET_UPS)("$name", async (setUp) => {
     const home = mkdtempSync(join(root, "home-"));
     writeSetUp(home, setUp, plugin);
-    const findings = await diagnose({
+    const findings = await diagnoseOpencode({
       directory: join(home, "project"),
       env: environment(home, setUp.env),
       store: join(home, "store"),
@@ -63,7 +63,7 @@ describe("carryover doctor", () => {
     const list = JSON.stringify({ plugin: ["PLUGIN"] });
     const files = { "project/opencode.json": list, "project/tui.json": list };
     writeSetUp(home, { name: "both", files, registered: true }, plugin);
-    const findings = await diagnose({
+    const findings = await diagnoseOpencode({
       directory: join(home, "project"),
       env: environment(home),
       store: join(home, "store"),
@@ -87,7 +87,7 @@ describe("carryover doctor", () => {
     const home = mkdtempSync(join(root, "home-"));
     mkdirSync(join(home, "project"));
     writeFileSync(join(home, "a-file"), "");
-    const findings = await diagnose({
+    const findings = await diagnoseOpencode({
       directory: join(home, "project"),
       env: environment(home),
       store: resolve(home, store),
@@ -100,15 +100,6 @@ describe("carryover doctor", () => {
   });
 });
 
-it.each([
-  ["18.20.0", 1],
-  ["20.18.9", 1],
-  ["20.19.0", 0],
-  ["24.1.0", 0],
-])("finds a Node that is too old: %s", (version, problems) => {
-  expect(checkNode(version)).toHaveLength(problems);
-});
-
 describe("the program of OpenCode", () => {
   it.each([
     ["opencode2 v2.0.1", "note", /^OpenCode 2\.0\.1; tried is/],
@@ -119,7 +110,7 @@ describe("the program of OpenCode", () => {
     const file = join(root, `opencode-${version}`);
     writeFileSync(file, `#!/bin/sh\necho ${version}\n`);
     chmodSync(file, 0o755);
-    expect(await checkHost(file)).toMatchObject([{ level, what: expect.stringMatching(what) }]);
+    expect(await checkProgram(file)).toMatchObject({ level, what: expect.stringMatching(what) });
   });
 
   it("is the one that OPENCODE_BIN names, as everywhere else", async () => {
@@ -127,7 +118,7 @@ describe("the program of OpenCode", () => {
     const file = join(home, "my-opencode");
     writeFileSync(file, "#!/bin/sh\necho 1.18.33\n");
     chmodSync(file, 0o755);
-    const findings = await diagnose({
+    const findings = await diagnoseOpencode({
       directory: home,
       env: { ...environment(home, {}), PATH: "/nowhere", OPENCODE_BIN: file },
       store: join(home, "store"),
@@ -137,7 +128,7 @@ describe("the program of OpenCode", () => {
   });
 
   it("that is missing, or says nothing", async () => {
-    expect(await checkHost(undefined)).toMatchObject([{ level: "problem" }]);
-    expect(await checkHost("/dev/null")).toMatchObject([{ level: "problem" }]);
+    expect(await checkProgram(undefined)).toMatchObject({ level: "problem" });
+    expect(await checkProgram("/dev/null")).toMatchObject({ level: "problem" });
   });
 });
