@@ -1,4 +1,3 @@
-export { GiveUpError } from "./hosts/ai-sdk/language-model.ts";
 export {
   type CarryoverMiddleware,
   type CarryoverMiddlewareOptions,
@@ -6,3 +5,4 @@ export {
   type MiddlewareSummarizer,
 } from "./hosts/langchain/carryover-middleware.ts";
 export type { ChatModelLike } from "./hosts/langchain/chat-model.ts";
+export { GiveUpError } from "./middleware/wrap-model.ts";

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import type { SessionMessage } from "../src/formats/wires/opencode/decode-messages.ts";
 import { carryover } from "../src/hosts/ai-sdk/carryover.ts";
-import type { CarryoverOptions } from "../src/hosts/ai-sdk/open-conversation.ts";
+import type { CarryoverOptions } from "../src/hosts/ai-sdk/options.ts";
 import type { Hooks } from "../src/hosts/opencode/hooks.ts";
 import { createServer } from "../src/hosts/opencode/server.ts";
 import { batchesInForce, readPluginJournal } from "../src/plugin/stores/journal.ts";

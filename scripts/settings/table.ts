@@ -223,9 +223,9 @@ export const GROUPS: readonly Group[] = [
     title: "Conversations of hosts: `carryover(model, options)`, `carryoverMiddleware(options)`",
     about:
       'Both take every option of `createSession` but `model`, `systemChars` and `toolsChars`, which they know, and these. OpenClaw takes the options of `createSession` that JSON can hold, and `folder`; `compactAt: "never"` leaves the compaction to OpenClaw.',
-    file: "src/hosts/ai-sdk/telemetry.ts",
+    file: "src/middleware/options.ts",
     interface: "ConversationOptions",
-    inherits: [{ file: "src/hosts/ai-sdk/telemetry.ts", interface: "OwnConversationOptions" }],
+    inherits: [{ file: "src/middleware/options.ts", interface: "OwnConversationOptions" }],
     from: OWN,
     notes: {
       autoContinue: {
@@ -243,7 +243,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: "`carryover(model, options)`",
     about: "What only the AI SDK takes, or takes in another form.",
-    file: "src/hosts/ai-sdk/open-conversation.ts",
+    file: "src/hosts/ai-sdk/options.ts",
     interface: "CarryoverOptions",
     from: OWN,
     notes: {
@@ -286,7 +286,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: "`store` of `carryover()`",
     about: "In memory, as files (`carryover/node`) or in PostgreSQL (`carryover/postgres`).",
-    file: "src/hosts/ai-sdk/open-conversation.ts",
+    file: "src/hosts/ai-sdk/options.ts",
     interface: "CarryoverStore",
     from: OWN,
     when: "something has to outlive the request",

@@ -3,7 +3,7 @@ import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it, vi } from "vitest";
 import { ConfigurationError } from "../../text/check.ts";
 import { carryover } from "./carryover.ts";
-import type { CarryoverOptions } from "./open-conversation.ts";
+import type { CarryoverOptions } from "./options.ts";
 
 const usage = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
@@ -29,6 +29,27 @@ describe("carryover", () => {
       "v3",
     ]);
     expect(await model.supportedUrls).toEqual(await base.supportedUrls);
+  });
+
+  it("says what a model of version 2 says, whose answers are in that version's form", async () => {
+    const base = {
+      specificationVersion: "v2" as const,
+      provider: "mock",
+      modelId: "first",
+      supportedUrls: {},
+      doGenerate: async () => ({
+        content: [{ type: "text" as const, text: "hi" }],
+        finishReason: "stop" as const,
+        usage: { inputTokens: 10, outputTokens: 2, totalTokens: 12 },
+        warnings: [],
+      }),
+      doStream: () => Promise.reject(new Error("not asked")),
+    };
+    const { model } = carryover(base);
+    const { finishReason, usage } = await generateText({ model, prompt: "hello" });
+    expect([finishReason, usage.inputTokens, usage.outputTokens]).toEqual(["stop", 10, 2]);
+    base.modelId = "second";
+    expect(model.modelId).toBe("second");
   });
 
   it("takes whatever generateText takes, and shows a wrong option where it stands", () => {

@@ -3,6 +3,7 @@ import type { NotCompactedReason } from "../../compaction/compact.ts";
 import { readPreviousSummary } from "../../compaction/summary/message.ts";
 import { createTextCleaner } from "../../compaction/summary/text.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import type { Conversation } from "../../middleware/conversation.ts";
 import type { IdleReason } from "../../session/action.ts";
 import type { LedgerEntry } from "../../session/ledger.ts";
 import type { SummaryUsage } from "../../session/metered-summarizer.ts";
@@ -11,7 +12,6 @@ import type { StoredState } from "../../session/stored-state.ts";
 import { ConfigurationError, show } from "../../text/check.ts";
 import { asObject } from "../../text/unknown-value.ts";
 import { isSummary, type Usage } from "../../transcript/message.ts";
-import type { Conversation } from "./conversation.ts";
 
 /** The outcome of a compaction on request. Nothing of the messages that were given is changed. */
 export type CompactResult = CompactedMessages | UnchangedMessages;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createFakeClock } from "../../../test/rig/fakes.ts";
-import { createHandOver } from "./conversation.ts";
+import { createHandOver } from "./hand-over.ts";
 
 const changed = () => ({ state: { v: 3, batches: [] }, messages: [] }) as const;
 

@@ -5,9 +5,9 @@ import {
   contentOf,
   nativeOf,
 } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import type { ModelCall } from "../../middleware/language-model.ts";
 import { safeJson, textOrJson } from "../../text/json.ts";
 import { asArray, asObject, asString } from "../../text/unknown-value.ts";
-import type { ModelCall } from "./language-model.ts";
 
 /**
  * Tells the requests of one conversation from those of others that use the same model: titles, sub-agents. An app may

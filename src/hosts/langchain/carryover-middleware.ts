@@ -11,23 +11,25 @@ import {
 import { z } from "zod/v4";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
+import { modelRef } from "../../middleware/language-model.ts";
+import { type OpenOptions, openConversation } from "../../middleware/open-conversation.ts";
+import { type ConversationOptions, findOptionProblems } from "../../middleware/options.ts";
+import {
+  answerRecall,
+  RECALL_DESCRIPTION,
+  RECALL_SCHEMA,
+  readRecallInput,
+} from "../../middleware/recall-tool.ts";
+import { type SummarizerChoice, summarizerRule } from "../../middleware/summarizer.ts";
 import { readSessionOptions } from "../../session/options.ts";
 import { createOutputBounding } from "../../session/output-limits.ts";
 import type { Session } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { methods, objectOf, text } from "../../text/check.ts";
+import { methods, objectOf, text, throwProblems } from "../../text/check.ts";
 import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import {
-  type CarryoverOptions,
-  checkOptions,
-  createKeptConversations,
-  openConversation,
-} from "../ai-sdk/open-conversation.ts";
-import { answerRecall, RECALL_DESCRIPTION, RECALL_SCHEMA, readRecallInput } from "../ai-sdk/recall-tool.ts";
-import { modelRef, type SummarizerChoice, summarizerRule } from "../ai-sdk/summarizer.ts";
-import type { ConversationOptions } from "../ai-sdk/telemetry.ts";
 import { type AgentCall, adaptModel, type ChatModelLike, describeFrame, modelLimits } from "./chat-model.ts";
+import { createKeptThreads } from "./kept-threads.ts";
 import { boundResult, toWire } from "./messages.ts";
 
 /**
@@ -36,8 +38,8 @@ import { boundResult, toWire } from "./messages.ts";
  * outputs too long for any window, which are cut as they come in, with their whole beside them.
  */
 export function carryoverMiddleware(options: CarryoverMiddlewareOptions = {}): CarryoverMiddleware {
-  checkOptions(options, [], MIDDLEWARE_SHAPE);
-  const threads = createKeptConversations<Thread>();
+  throwProblems(findOptionProblems(options, MIDDLEWARE_SHAPE));
+  const threads = createKeptThreads<Thread>();
   const { profile, toolOutput, perTool, prune, recallTool = "recall", store } = options;
   const bound = createOutputBounding(
     readSessionOptions(omitUndefined({ profile, toolOutput, perTool, prune }), {
@@ -155,7 +157,7 @@ function openThread(options: CarryoverMiddlewareOptions, first: ModelRequest, re
 }
 
 /** The options as conversations of the AI SDK take them. */
-function sessionOptions(given: CarryoverMiddlewareOptions): CarryoverOptions {
+function sessionOptions(given: CarryoverMiddlewareOptions): OpenOptions {
   const { summarizer, recallTool: _, ...options } = given;
   if (summarizer === undefined) return options;
   const isWriter = isChatModel(summarizer) || "summarize" in summarizer;

@@ -3,11 +3,11 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import type { ModelRequest } from "langchain";
 import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
 import { contentOf } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import type { LanguageModelLike, ModelCall } from "../../middleware/language-model.ts";
 import { modelFacts } from "../../models/model-facts.ts";
 import type { SessionOptions } from "../../session/options.ts";
 import { asNumber, asObject, asString, omitUndefined } from "../../text/unknown-value.ts";
 import type { ModelRef } from "../../transcript/message.ts";
-import type { LanguageModelLike, ModelCall } from "../ai-sdk/language-model.ts";
 import { fromWire, toWire } from "./messages.ts";
 
 /** A chat model of LangChain, as far as it is used here. */

@@ -1,6 +1,9 @@
 import { join } from "node:path";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
+import type { Conversation } from "../../middleware/conversation.ts";
+import { openConversation } from "../../middleware/open-conversation.ts";
+import { answerRecall, readRecallInput } from "../../middleware/recall-tool.ts";
 import { readSessionOptions, type SessionOptions } from "../../session/options.ts";
 import { createOutputBounding } from "../../session/output-limits.ts";
 import type { Session } from "../../session/session.ts";
@@ -18,9 +21,6 @@ import {
   type UnknownObject,
 } from "../../text/unknown-value.ts";
 import { isSummary, textOf } from "../../transcript/message.ts";
-import type { Conversation } from "../ai-sdk/conversation.ts";
-import { openConversation } from "../ai-sdk/open-conversation.ts";
-import { answerRecall, readRecallInput } from "../ai-sdk/recall-tool.ts";
 import { type AgentMessage, fromWire, toWire } from "./messages.ts";
 
 /** The name of the tool that recalls. */

@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import { RECALL_DESCRIPTION, RECALL_SCHEMA } from "../../middleware/recall-tool.ts";
 import { sessionShape } from "../../session/options.ts";
 import { defaultStateFolder } from "../../stores/files/file-system.ts";
 import { check, goneRule, type Shape, text, throwProblems } from "../../text/check.ts";
 import { asObject, type UnknownObject } from "../../text/unknown-value.ts";
-import { RECALL_DESCRIPTION, RECALL_SCHEMA } from "../ai-sdk/recall-tool.ts";
 import {
   type ContextEngine,
   createContextEngine,

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type CarryoverOptions, carryover } from "../../../src/ai-sdk.ts";
 import { NO_SIGNATURES } from "../../../src/formats/blocks/thought-signature.ts";
 import { findGeminiFaults } from "../../../src/formats/wires/gemini/find-faults.ts";
-import type { LanguageModelLike } from "../../../src/hosts/ai-sdk/language-model.ts";
+import type { LanguageModelLike } from "../../../src/middleware/language-model.ts";
 import { startModelServer } from "../../rig/model-server/model-server.ts";
 import type { Answer, ScriptedCall } from "../../rig/model-server/step.ts";
 import { createStrictRules } from "../../rig/model-server/strict/strict-rules.ts";

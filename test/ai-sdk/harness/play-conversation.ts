@@ -1,8 +1,8 @@
 import { generateText, type ModelMessage, stepCountIs, streamText, type ToolSet, tool } from "ai";
 import { z } from "zod";
 import { type CarryoverOptions, carryover } from "../../../src/ai-sdk.ts";
-import { GiveUpError, type LanguageModelLike } from "../../../src/hosts/ai-sdk/language-model.ts";
-
+import type { LanguageModelLike } from "../../../src/middleware/language-model.ts";
+import { GiveUpError } from "../../../src/middleware/wrap-model.ts";
 import { asArray, asObject } from "../../../src/text/unknown-value.ts";
 import { findApiFaults, type RecordedApi } from "../../rig/ai-sdk-requests.ts";
 import { type ModelServerOptions, startModelServer } from "../../rig/model-server/model-server.ts";

@@ -3,7 +3,7 @@ import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { ToolSet } from "ai";
-import type { LanguageModelLike } from "../../../src/hosts/ai-sdk/language-model.ts";
+import type { LanguageModelLike } from "../../../src/middleware/language-model.ts";
 import type { RecordedApi } from "../../rig/ai-sdk-requests.ts";
 
 /** How a provider of the AI SDK is reached: by HTTP, or by a function in its place. */

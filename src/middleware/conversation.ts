@@ -1,21 +1,16 @@
-import type { ModelMessage } from "ai";
-import { callWithin } from "../../compaction/ports/call-within.ts";
-import type { Clock } from "../../compaction/ports/summarizer.ts";
-import { errorText } from "../../compaction/summary/text.ts";
-import { readUsage } from "../../compaction/trigger/overflow.ts";
-import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
-import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import type { SessionAction } from "../../session/action.ts";
-import type { WarningCode } from "../../session/events.ts";
-import type { LedgerEntry } from "../../session/ledger.ts";
-import type { Session } from "../../session/session.ts";
-import type { StoredState } from "../../session/stored-state.ts";
-import type { ProviderManagement } from "../../session/window.ts";
-import { repairPairing } from "../../stages/repair.ts";
-import { asObject, asString } from "../../text/unknown-value.ts";
-import type { Edit } from "../../transcript/edit.ts";
-import type { Fault } from "../../transcript/format.ts";
-import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
+import type { Clock } from "../compaction/ports/summarizer.ts";
+import { aiSdk } from "../formats/wires/ai-sdk/ai-sdk.ts";
+import type { AiSdkWire } from "../formats/wires/ai-sdk/ai-sdk-message.ts";
+import type { SessionAction } from "../session/action.ts";
+import type { WarningCode } from "../session/events.ts";
+import type { LedgerEntry } from "../session/ledger.ts";
+import type { Session } from "../session/session.ts";
+import type { ProviderManagement } from "../session/window.ts";
+import { repairPairing } from "../stages/repair.ts";
+import type { Edit } from "../transcript/edit.ts";
+import type { Fault } from "../transcript/format.ts";
+import type { MessageId, Transcript } from "../transcript/message.ts";
+import type { AnswerFacts } from "./answer.ts";
 
 /** Joins a session and the messages that the AI SDK sends with every request. */
 export interface Conversation {
@@ -175,128 +170,4 @@ function withAnswers(transcript: Transcript, answers: ReadonlyMap<MessageId, Ans
     const facts = message.role === "assistant" && before !== undefined ? answers.get(before.id) : undefined;
     return facts === undefined ? message : { ...message, ...facts };
   });
-}
-
-/** What the messages of the AI SDK do not say about an answer: its usage, and why it ended. */
-export type AnswerFacts = Pick<Message, "usage" | "finish">;
-
-/** How a request ended, as far as that is known before anything is shown to the caller. */
-export type AttemptEnd =
-  | { readonly type: "answer" }
-  | { readonly type: "nothing"; readonly facts: AnswerFacts }
-  | { readonly type: "error"; readonly error: unknown };
-
-/** Usage and finish of an answer, as a message of a transcript has them: of a result, a step, or the last part of a stream. */
-export function answerFacts(result: unknown): AnswerFacts {
-  const { usage, finishReason } = asObject(result);
-  const counted = readUsage(usage, { inputIncludesCached: "yes" });
-  const { raw, unified } = asObject(finishReason);
-  const finish = asString(finishReason) ?? asString(raw) ?? asString(unified);
-  return {
-    ...(counted !== undefined && { usage: counted }),
-    ...(finish !== undefined && { finish }),
-  };
-}
-
-/** True for an answer without text, reasoning or calls. */
-export function isEmptyContent(content: unknown): boolean {
-  return Array.isArray(content) && content.every((part) => isSilent(asObject(part)));
-}
-
-/** True for a part of an answer, whole or streamed, without content. */
-export function isSilent({ type, text, delta, kind }: Readonly<Record<string, unknown>>): boolean {
-  // A provider that only compacts answers with nothing else.
-  if (type === "custom" && asString(kind)?.endsWith(".compaction")) return false;
-  if (type === "text" || type === "reasoning") return text === "";
-  if (type === "text-delta" || type === "reasoning-delta") return delta === "";
-  return SILENT.has(type);
-}
-
-const SILENT: ReadonlySet<unknown> = new Set([
-  "stream-start",
-  "response-metadata",
-  "text-start",
-  "text-end",
-  "reasoning-start",
-  "reasoning-end",
-  "raw",
-  "custom",
-  "finish",
-]);
-
-/** What to persist: either beside all messages, the state, or in place of all messages, those that are left. */
-export interface CompactedConversation {
-  readonly state: StoredState;
-  readonly messages: readonly ModelMessage[];
-  /** Of a conversation that `for` gave. */
-  readonly id?: string;
-}
-
-/** Hands what to persist over to `onCompact`, which may throw or hang, until it has taken the newest. */
-interface HandOver {
-  /** The window was edited. */
-  edited(): void;
-  /** Resolves when it was handed over, or is not waited for. */
-  now(): Promise<void>;
-}
-
-/** Nothing to hand over yet. */
-export function createHandOver({ onCompact, changed, clock, onWarning }: HandOverPorts): HandOver {
-  let newest = 0;
-  /** What was taken last: one that is taken late may overwrite a newer one. */
-  let taken = 0;
-  let isTold = false;
-  /** False from an answer that did not come in time until one does: so it holds up one request in all. */
-  let isWaitedFor = true;
-
-  function warn(why: string): void {
-    if (!isTold) onWarning("not-persisted", `onCompact ${why}`);
-    isTold = true;
-  }
-
-  return {
-    edited() {
-      newest++;
-    },
-
-    async now() {
-      if (taken === newest || onCompact === undefined) return;
-      const [given, number, startedAt] = [changed(), newest, clock.now()];
-      let isAnswered = false;
-      const answered = (): void => {
-        isAnswered = true;
-        if (clock.now() - startedAt <= LIMIT_MS) isWaitedFor = true;
-      };
-      const work = (async () => onCompact(given))().then(
-        () => {
-          answered();
-          taken = number;
-          isTold = false;
-        },
-        (error: unknown) => {
-          answered();
-          warn(`threw: ${errorText(error)}`);
-        },
-      );
-      if (!isWaitedFor) return;
-      await callWithin({ start: () => work, limitMs: LIMIT_MS, clock });
-      isWaitedFor = isAnswered;
-      if (!isAnswered) warn("did not end in time");
-    },
-  };
-}
-
-interface HandOverPorts {
-  readonly onCompact: ((changed: CompactedConversation) => void | Promise<void>) | undefined;
-  readonly changed: () => CompactedConversation;
-  readonly clock: Clock;
-  readonly onWarning: (code: WarningCode, message: string) => void;
-}
-
-/** How long one request waits for it. */
-const LIMIT_MS = 2_000;
-
-/** The messages as an application keeps them: without the system prompt. */
-export function withoutSystem(wire: AiSdkWire): readonly ModelMessage[] {
-  return wire.filter(({ role }) => role !== "system") as unknown as readonly ModelMessage[];
 }

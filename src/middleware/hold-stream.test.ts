@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type AnswerFacts, answerFacts } from "./conversation.ts";
-import { holdStream } from "./wrap-model.ts";
+import { type AnswerFacts, answerFacts } from "./answer.ts";
+import { holdStream } from "./hold-stream.ts";
 
 const START = { type: "stream-start", warnings: [] };
 const FINISH = {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
-import type { Session } from "../../session/session.ts";
-import type { Edit } from "../../transcript/edit.ts";
+import { aiSdk } from "../formats/wires/ai-sdk/ai-sdk.ts";
+import type { Session } from "../session/session.ts";
+import type { Edit } from "../transcript/edit.ts";
 import { createConversation } from "./conversation.ts";
 
 const PROMPT = [

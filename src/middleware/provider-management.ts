@@ -1,6 +1,6 @@
-import { type AiSdkWire, contentOf, nativeOf } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import type { ProviderManagement } from "../../session/window.ts";
-import { asArray, asObject, asString } from "../../text/unknown-value.ts";
+import { type AiSdkWire, contentOf, nativeOf } from "../formats/wires/ai-sdk/ai-sdk-message.ts";
+import type { ProviderManagement } from "../session/window.ts";
+import { asArray, asObject, asString } from "../text/unknown-value.ts";
 
 /** Reads what the provider of a model does about the window by itself. */
 interface ManagementReader {

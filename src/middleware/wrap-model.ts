@@ -1,16 +1,12 @@
-import type { WarningCode } from "../../session/events.ts";
-import type { Session } from "../../session/session.ts";
-import { safeJson } from "../../text/json.ts";
-import { asArray, asObject } from "../../text/unknown-value.ts";
-import {
-  type AnswerFacts,
-  type AttemptEnd,
-  answerFacts,
-  type Conversation,
-  isEmptyContent,
-  isSilent,
-} from "./conversation.ts";
-import { type CallableModel, GiveUpError, likeModel, type ModelCall } from "./language-model.ts";
+import type { GiveUp, GiveUpReason } from "../session/action.ts";
+import type { WarningCode } from "../session/events.ts";
+import type { Session } from "../session/session.ts";
+import { safeJson } from "../text/json.ts";
+import { asArray, asObject } from "../text/unknown-value.ts";
+import { answerFacts, isEmptyContent } from "./answer.ts";
+import type { Conversation } from "./conversation.ts";
+import { type AttemptEnd, holdStream } from "./hold-stream.ts";
+import { type CallableModel, likeModel, type ModelCall } from "./language-model.ts";
 import { createManagementReader } from "./provider-management.ts";
 
 /** The model with a session in front of it: sends the session's window, and tries again where the session knows how. */
@@ -103,7 +99,7 @@ export function wrapModel(
     }
   }
 
-  return likeModel(base, {
+  return likeModel(() => base, {
     doGenerate(call) {
       onCall(call, "generate");
       return send(call, generate);
@@ -135,72 +131,14 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-/**
- * Reads a stream until it has content, ends or fails, and holds back what came until then: up to that point the
- * request can be sent again without the caller noticing.
- */
-export async function holdStream(
-  stream: ReadableStream<unknown>,
-  listeners: StreamListeners,
-): Promise<HeldStream> {
-  const reader = stream.getReader();
-  const held: unknown[] = [];
-  const end = await readOpening(reader, held);
+/** Thrown when a request cannot be made to fit; says what was tried and what to do. `cause` is the provider's first error. */
+export class GiveUpError extends Error {
+  readonly code = "CARRYOVER_GIVE_UP" as const;
+  readonly reason: GiveUpReason;
 
-  function notify(value: unknown): void {
-    const part = asObject(value);
-    if (part.type === "finish") listeners.onFinish(part);
-    if (part.type === "error") listeners.onLateError(part.error);
-  }
-
-  return {
-    end,
-    cancel: () => reader.cancel().catch(() => undefined),
-    release() {
-      let next = 0;
-      return new ReadableStream<unknown>({
-        async pull(controller) {
-          if (next < held.length) {
-            controller.enqueue(held[next++]);
-            return;
-          }
-          const { done, value } = await reader.read();
-          if (done) return controller.close();
-          notify(value);
-          controller.enqueue(value);
-        },
-        cancel: (reason) => reader.cancel(reason),
-      });
-    },
-  };
-}
-
-interface StreamListeners {
-  /** The last part of an answer that came to its end. */
-  readonly onFinish: (part: unknown) => void;
-  /** An error behind something that the reader has seen already. */
-  readonly onLateError: (error: unknown) => void;
-}
-
-interface HeldStream {
-  readonly end: AttemptEnd;
-  /** The whole stream, from its beginning. */
-  release(): ReadableStream<unknown>;
-  cancel(): Promise<void>;
-}
-
-async function readOpening(
-  reader: ReadableStreamDefaultReader<unknown>,
-  held: unknown[],
-): Promise<AttemptEnd> {
-  let facts: AnswerFacts = {};
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return { type: "nothing", facts };
-    held.push(value);
-    const part = asObject(value);
-    if (part.type === "error") return { type: "error", error: part.error };
-    if (part.type === "finish") facts = answerFacts(part);
-    if (!isSilent(part)) return { type: "answer" };
+  constructor({ message, reason, error }: GiveUp) {
+    super(message, { cause: error });
+    this.name = "GiveUpError";
+    this.reason = reason;
   }
 }

@@ -1,0 +1,59 @@
+import type { Session } from "../../session/session.ts";
+import type { StoredState } from "../../session/stored-state.ts";
+import { textOrJson } from "../../text/json.ts";
+import { asObject } from "../../text/unknown-value.ts";
+
+/**
+ * Conversations whose state a host keeps beside their messages, where it may be taken back, copied or loaded elsewhere. The
+ * number in it tells: a state with the newest number goes on in memory, any other is opened anew from what it holds.
+ */
+export function createKeptThreads<Opened extends { readonly session: Session }>(): {
+  /** What a state belongs to, where that is in memory. */
+  known(state: unknown): Opened | undefined;
+  /** The same, opened where it is not, and what the host has to keep from now on; undefined when it has it already. */
+  of(state: unknown, open: (restore: unknown) => Opened): [Opened, () => KeptState | undefined];
+} {
+  const live = new Map<string, { readonly opened: Opened; version: number; saved: string }>();
+
+  function entryOf(state: unknown) {
+    const { id, version } = asObject(state);
+    const entry = live.get(textOrJson(id));
+    return entry?.version === version ? entry : undefined;
+  }
+
+  return {
+    known: (state) => entryOf(state)?.opened,
+
+    of(state, open) {
+      const { id: given, version = 0, session: restore } = asObject(state);
+      const known = entryOf(state);
+      // Where another has this id already, this is one more from here.
+      const isFree = typeof given === "string" && (known !== undefined || !live.has(given));
+      const id = isFree ? given : globalThis.crypto.randomUUID();
+      const entry = known ?? { opened: open(restore), version: Number(version), saved: "" };
+      live.delete(id);
+      live.set(id, entry);
+      for (const oldest of live.keys()) if (live.size > MAX_LIVE) live.delete(oldest);
+      const { session } = entry.opened;
+      function keep(): KeptState | undefined {
+        const { batches, contextWindowTokens, epoch } = session.status();
+        // An epoch also begins where thoughts were refused, which edits nothing.
+        const current = [contextWindowTokens, epoch, ...batches.map((batch) => batch.id)].join();
+        if (current === entry.saved) return undefined;
+        entry.saved = current;
+        entry.version++;
+        return { id, version: entry.version, session: session.toJSON() };
+      }
+      return [entry.opened, keep];
+    },
+  };
+}
+
+interface KeptState {
+  readonly id: string;
+  readonly version: number;
+  readonly session: StoredState;
+}
+
+/** Conversations that are in memory at once. */
+const MAX_LIVE = 200;
