@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readEvalSession } from "../src/cli/eval/run-eval.ts";
 import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
-import { measurePrompts, type PromptStep } from "../src/eval/measures/measure-tokens.ts";
+import { measurePrompts, type PromptStep } from "../src/eval/measures/measure-prompts.ts";
 import { tokenError } from "../src/eval/report/summarize-tokens.ts";
 import { tokenFamilyOf } from "../src/models/token-family.ts";
 import { groupBy } from "../src/text/group-by.ts";
@@ -20,7 +20,6 @@ const MIN_REQUESTS = 40;
 const MEDIAN_BAR = 0.08;
 const P90_BAR = 0.22;
 const BIAS_BAR = 0.04;
-
 const folders = process.argv.slice(2);
 if (folders.length === 0) {
   console.error("usage: npm run fit:calibrated -- <folder of recorded sessions>");

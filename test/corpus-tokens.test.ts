@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readEvalSession } from "../src/cli/eval/run-eval.ts";
 import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
-import { measurePrompts, type PromptStep } from "../src/eval/measures/measure-tokens.ts";
+import { measurePrompts, type PromptStep } from "../src/eval/measures/measure-prompts.ts";
 import { summarizePrompts } from "../src/eval/report/summarize-tokens.ts";
 
 const corpora = ["corpus", "corpus2"].map((name) => resolve(import.meta.dirname, "../../shared/eval", name));

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { profileSession } from "../src/cli/inspect/profile-session.ts";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import { createInspection } from "../src/inspector/view/inspection.ts";
-import { totalOf } from "../src/inspector/view/window-over-time.ts";
+import { totalOf } from "../src/inspector/view/kinds.ts";
 import { measureWindow } from "../src/session/recorded-measure.ts";
 import { createSession } from "../src/session/session.ts";
 import { findCompletedCompaction } from "../src/stages/boundary.ts";

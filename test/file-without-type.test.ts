@@ -11,7 +11,7 @@ import { openaiResponses } from "../src/formats/wires/openai-responses/openai-re
 import type { SessionMessage } from "../src/formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
 import { handOff } from "../src/handoff/handoff.ts";
-import { countMedia } from "../src/inspector/view/recorded-rows.ts";
+import { countMedia } from "../src/inspector/view/part-texts.ts";
 import { createSession } from "../src/session/session.ts";
 import { supersede } from "../src/stages/supersede.ts";
 import { DOCUMENTED_TIER_LIMITS } from "../src/stages/tiers.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readInput } from "../../src/cli/files/read-input.ts";
 import { explainCost } from "../../src/cost/explain-cost.ts";
 import { readRequests } from "../../src/cost/read-requests.ts";
-import { createInspectedSession } from "../../src/inspector/server/page-content.ts";
+import { createInspectedSession } from "../../src/inspector/view/inspected-session.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
 
 /** A made session in Claude Code's format with all that a long one has: three compactions, breaks of the cache, dollars. Read as the command line reads a file. */

@@ -6,7 +6,8 @@ import type { CompactionPlan, NothingToCompact } from "../compaction/plan/plan-c
 import type { Summarizer } from "../compaction/ports/summarizer.ts";
 import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
 import { readTranscript } from "../formats/read-transcript.ts";
-import { editsOfFile, planFileCompaction, refusedThoughts } from "../inspector/view/plan-file-compaction.ts";
+import { editsOfFile, refusedThoughts } from "../inspector/view/file-compaction-edits.ts";
+import { planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../stores/system-clock.ts";
 import { formatNumber } from "../text/format-number.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { explainCost } from "../../src/cost/explain-cost.ts";
-import { escapeJsonForHtml, renderSingleFile } from "../../src/inspector/server/page-content.ts";
+import { escapeJsonForHtml, renderSingleFile } from "../../src/inspector/server/page-html.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
 import { buildCli } from "../rig/build-cli.ts";
 import { createCliRunner } from "../rig/run-cli.ts";

@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInspection } from "../../src/inspector/view/inspection.ts";
+import { KINDS } from "../../src/inspector/view/kinds.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
-import { KINDS } from "../../src/inspector/view/window-over-time.ts";
 import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";
 import { seriousFindings } from "./support/serious-findings.ts";
 import { exampleSession } from "./support/sessions.ts";

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFixedSource, type LiveSource } from "../../src/inspector/server/page-content.ts";
 import { serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource, type LiveSource } from "../../src/inspector/server/session-source.ts";
 import { createInspection } from "../../src/inspector/view/inspection.ts";
 import type { LiveEvent, LiveFork } from "../../src/inspector/view/protocol.ts";
 import type { Message } from "../../src/transcript/message.ts";

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFixedSource } from "../../src/inspector/server/page-content.ts";
 import { serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource } from "../../src/inspector/server/session-source.ts";
 import { createInspection } from "../../src/inspector/view/inspection.ts";
 import type { PolicyId } from "../../src/inspector/view/types.ts";
 import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";

@@ -3,12 +3,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  createFixedSource,
-  type LiveSource,
-  renderSingleFile,
-} from "../../src/inspector/server/page-content.ts";
+import { renderSingleFile } from "../../src/inspector/server/page-html.ts";
 import { serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource, type LiveSource } from "../../src/inspector/server/session-source.ts";
 import type { LiveEvent } from "../../src/inspector/view/protocol.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
 import type { Message } from "../../src/transcript/message.ts";

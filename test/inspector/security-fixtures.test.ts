@@ -3,12 +3,9 @@ import { connect } from "node:net";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFixedSource, type SessionSource } from "../../src/inspector/server/page-content.ts";
-import {
-  SECURITY_HEADERS,
-  type ServedInspector,
-  serveInspector,
-} from "../../src/inspector/server/serve-inspector.ts";
+import { SECURITY_HEADERS } from "../../src/inspector/server/request-guard.ts";
+import { type ServedInspector, serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource, type SessionSource } from "../../src/inspector/server/session-source.ts";
 import { enter, FAKE_ASSETS, sendRaw, sessionOf, tokenOf } from "./server-support.ts";
 
 const fixtures = resolve(import.meta.dirname, "../../../shared/fixtures/hostile-inputs.mjs");

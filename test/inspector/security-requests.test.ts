@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFixedSource } from "../../src/inspector/server/page-content.ts";
-import {
-  SECURITY_HEADERS,
-  type ServedInspector,
-  serveInspector,
-} from "../../src/inspector/server/serve-inspector.ts";
+import { SECURITY_HEADERS } from "../../src/inspector/server/request-guard.ts";
+import { type ServedInspector, serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource } from "../../src/inspector/server/session-source.ts";
 import { enter, FAKE_ASSETS, sendRaw, sessionOf, tokenOf } from "./server-support.ts";
 
 /** {port}, {token} (a good one), {used} (a one-time token that was swapped) and {unused} are put in. */

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import type { PageAssets } from "../../src/inspector/server/page-content.ts";
+import type { PageAssets } from "../../src/inspector/server/page-assets.ts";
 import type { ServedInspector } from "../../src/inspector/server/serve-inspector.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
 import type { Message } from "../../src/transcript/message.ts";

@@ -1,10 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { createFixedSource, type SessionSource } from "../../src/inspector/server/page-content.ts";
-import {
-  SECURITY_HEADERS,
-  type ServedInspector,
-  serveInspector,
-} from "../../src/inspector/server/serve-inspector.ts";
+import { SECURITY_HEADERS } from "../../src/inspector/server/request-guard.ts";
+import { type ServedInspector, serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource, type SessionSource } from "../../src/inspector/server/session-source.ts";
 import { ask, enter, FAKE_ASSETS, sendRaw, sessionOf, tokenOf } from "./server-support.ts";
 
 const open: ServedInspector[] = [];

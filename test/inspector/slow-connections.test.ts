@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFixedSource } from "../../src/inspector/server/page-content.ts";
 import { type ServedInspector, serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource } from "../../src/inspector/server/session-source.ts";
 import { waitFor } from "../rig/wait-for.ts";
 import { FAKE_ASSETS, sendRaw, sessionOf } from "./server-support.ts";
 

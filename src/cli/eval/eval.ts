@@ -11,13 +11,8 @@ import {
 } from "../../eval/measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
 import { chartSvg } from "../../eval/report/chart.ts";
-import {
-  CHART_NAMES,
-  controlsLine,
-  createEvalCharts,
-  evalPage,
-  verdictLine,
-} from "../../eval/report/eval-page.ts";
+import { CHART_NAMES, createEvalCharts } from "../../eval/report/eval-charts.ts";
+import { controlsLine, evalPage, verdictLine } from "../../eval/report/eval-page.ts";
 import { createEvalReport, type EvalReport, groupReports } from "../../eval/report/eval-report.ts";
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
 import { plural } from "../../text/format-number.ts";

@@ -4,19 +4,15 @@ import { Command, InvalidArgumentError } from "commander";
 import { explainCost, type SessionCost } from "../../cost/explain-cost.ts";
 import { readRequests } from "../../cost/read-requests.ts";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
-import {
-  createFixedSource,
-  createInspectedSession,
-  givenWindow,
-  readPageAssets,
-  renderSingleFile,
-  type SessionSource,
-} from "../../inspector/server/page-content.ts";
+import { readPageAssets } from "../../inspector/server/page-assets.ts";
+import { renderSingleFile } from "../../inspector/server/page-html.ts";
 import {
   type EndReason,
   type ServedInspector,
   serveInspector,
 } from "../../inspector/server/serve-inspector.ts";
+import { createFixedSource, type SessionSource } from "../../inspector/server/session-source.ts";
+import { createInspectedSession, givenWindow } from "../../inspector/view/inspected-session.ts";
 import type { InspectedSession } from "../../inspector/view/types.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import { omitUndefined } from "../../text/unknown-value.ts";

@@ -8,7 +8,8 @@ import {
   type SessionReader,
 } from "../../inspector/server/live/follow-opencode.ts";
 import { createFollowedSession, type StoredFile } from "../../inspector/server/live/followed-session.ts";
-import type { SecretsChoice, SessionSource } from "../../inspector/server/page-content.ts";
+import type { SessionSource } from "../../inspector/server/session-source.ts";
+import type { SecretsChoice } from "../../inspector/view/inspected-session.ts";
 import type { InspectedSession } from "../../inspector/view/types.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import { dataHome, pluginFolders } from "../../plugin/stores/folders.ts";

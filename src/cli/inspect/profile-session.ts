@@ -1,5 +1,5 @@
 import type { PastMessages } from "../../formats/read-transcript.ts";
-import { charsOfText, countMedia, partTexts } from "../../inspector/view/recorded-rows.ts";
+import { charsOfText, countMedia, partTexts } from "../../inspector/view/part-texts.ts";
 import type { TextKind } from "../../inspector/view/types.ts";
 import { tokenFamilyOf } from "../../models/token-family.ts";
 import { measureWindow } from "../../session/recorded-measure.ts";

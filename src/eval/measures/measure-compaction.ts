@@ -2,8 +2,9 @@ import { asObject, asString } from "../../text/unknown-value.ts";
 import { isSummary, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { callsOf, plainMessages } from "../probe/history-text.ts";
-import { createProbe, createScorer, isStep, type NextUseOptions, shareOf } from "../probe/next-use.ts";
+import { createProbe, isStep, type NextUseOptions } from "../probe/next-use.ts";
 import { type EvalSession, probeIndexes, splitAtCompactions } from "../probe/places.ts";
+import { createScorer, shareOf } from "../probe/score-text.ts";
 import { type EvalPolicy, lastChars } from "./policies.ts";
 
 /** What the real compactions of a session kept, and how often the agent read again afterwards. */
@@ -103,7 +104,6 @@ function compareWays(
 
 /** Below this budget not every policy works. */
 const MIN_BUDGET_CHARS = 512;
-
 const ORDINARY_EVERY_STEPS = 12;
 const ORDINARY_MIN_RESULTS = 40;
 

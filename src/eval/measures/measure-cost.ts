@@ -1,7 +1,8 @@
 import type { Message } from "../../transcript/message.ts";
 import { callsOf } from "../probe/history-text.ts";
-import { createScorer, type Probe, shareOf } from "../probe/next-use.ts";
+import type { Probe } from "../probe/next-use.ts";
 import { type EvalSession, splitAtCompactions } from "../probe/places.ts";
+import { createScorer, shareOf } from "../probe/score-text.ts";
 import {
   LOOP_POLICIES,
   LOOP_PRICES,

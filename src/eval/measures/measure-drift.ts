@@ -16,8 +16,8 @@ import {
 } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { callsOf, outputOf, plainLengths, plainMessages } from "../probe/history-text.ts";
-import { shareOf } from "../probe/next-use.ts";
 import { splitAtCompactions } from "../probe/places.ts";
+import { shareOf } from "../probe/score-text.ts";
 import { lastChars } from "./policies.ts";
 
 /** What is left of a session after compactions in a row, and what the ledger of files knows of it. */

@@ -1,13 +1,9 @@
 import type { Transcript } from "../../transcript/message.ts";
-import { hasIdentifier, historyText, plainMessages, unescapeText } from "../probe/history-text.ts";
-import {
-  createProbe,
-  createScorer,
-  type LocatedTarget,
-  type Probe,
-  type TextScore,
-} from "../probe/next-use.ts";
+import { historyText, plainMessages, unescapeText } from "../probe/history-text.ts";
+import { hasIdentifier } from "../probe/identifiers.ts";
+import { createProbe, type LocatedTarget, type Probe } from "../probe/next-use.ts";
 import { chooseProbes, type EvalSession, type ProbeOptions } from "../probe/places.ts";
+import { createScorer, type TextScore } from "../probe/score-text.ts";
 import type { EvalPolicy } from "./policies.ts";
 
 /** What every policy keeps at one place of a session. */

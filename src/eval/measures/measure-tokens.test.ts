@@ -4,7 +4,8 @@ import { deepFreeze } from "../../../test/rig/notation.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { EvalSession } from "../probe/places.ts";
-import { measurePrompts, measureTokens } from "./measure-tokens.ts";
+import { measurePrompts } from "./measure-prompts.ts";
+import { measureTokens } from "./measure-tokens.ts";
 
 const sessionOf = (transcript: Transcript): EvalSession =>
   deepFreeze({ name: "working", format: "opencode", transcript });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { editLines, findIdentifiers } from "./history-text.ts";
+import { editLines } from "./edit-lines.ts";
+import { findIdentifiers } from "./identifiers.ts";
 
 describe("findIdentifiers", () => {
   it.each([

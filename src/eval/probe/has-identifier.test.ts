@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { runs } from "../../../test/rig/runs.ts";
-import { hasIdentifier, SYMBOL_PATTERN } from "./history-text.ts";
+import { hasIdentifier, SYMBOL_PATTERN } from "./identifiers.ts";
 
 it("finds a symbol exactly where it is a word of its own", () => {
   const unit = fc.constantFrom("a", "b", "B", "1", "_", ".", " ");

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { lineOf, workingSession } from "../../../test/rig/eval-session.ts";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import { plainMessages } from "./history-text.ts";
-import { createProbe, createScorer, type TextScore } from "./next-use.ts";
+import { createProbe } from "./next-use.ts";
+import { createScorer, type TextScore } from "./score-text.ts";
 
 const probe = createProbe(deepFreeze(workingSession({ steps: 40 })), { atIndex: 21, steps: 10 });
 const score = createScorer(probe);

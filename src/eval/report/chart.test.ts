@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ChartBox, nearestEdge, placeLabels, stackLabels } from "./chart.ts";
+import { type ChartBox, nearestEdge, placeLabels, stackLabels } from "./chart-labels.ts";
 
 const PICTURE: ChartBox = { left: 0, top: 0, width: 720, height: 400 };
 const overlaps = (one: ChartBox, other: ChartBox): boolean =>

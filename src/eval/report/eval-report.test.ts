@@ -3,7 +3,8 @@ import { workingSession } from "../../../test/rig/eval-session.ts";
 import { EVAL_DEFAULTS, MEASURES, measureSession } from "../measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../measures/policies.ts";
 import { chartSvg, linearTicks } from "./chart.ts";
-import { createEvalCharts, evalPage, verdictLine } from "./eval-page.ts";
+import { createEvalCharts } from "./eval-charts.ts";
+import { evalPage, verdictLine } from "./eval-page.ts";
 import { createEvalReport } from "./eval-report.ts";
 import { createEvalTables } from "./eval-tables.ts";
 

@@ -2,13 +2,11 @@ import { groupBy } from "../../text/group-by.ts";
 import type { EvalOptions, SessionMeasure } from "../measure-session.ts";
 import type { CompactionSize } from "../measures/measure-compaction.ts";
 import type { DriftPoint, DriftWay, LedgerScore } from "../measures/measure-drift.ts";
+import { type Interval, meanOf, quantileOf } from "./bootstrap.ts";
 import {
   ageOf,
-  type Interval,
-  meanOf,
   type PairedFigure,
   pairedDifference,
-  quantileOf,
   type RecallFigures,
   scoresOf,
   summarizeRecall,

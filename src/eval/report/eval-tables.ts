@@ -1,7 +1,8 @@
 import { formatNumber } from "../../text/format-number.ts";
 import { groupBy } from "../../text/group-by.ts";
+import type { Interval } from "./bootstrap.ts";
 import type { EvalReport, PairedFigures } from "./eval-report.ts";
-import { type Interval, type RecallFigures, TARGET_AGES, TARGET_CLASSES } from "./summarize-recall.ts";
+import { type RecallFigures, TARGET_AGES, TARGET_CLASSES } from "./summarize-recall.ts";
 
 /** A table for a person to read. */
 export interface EvalTable {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { runs } from "../../../test/rig/runs.ts";
-import { bootstrap, meanOf, quantileOf } from "./summarize-recall.ts";
+import { bootstrap, meanOf, quantileOf } from "./bootstrap.ts";
 
 it("gives an interval around the mean, the same each time", () => {
   fc.assert(

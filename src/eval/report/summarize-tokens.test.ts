@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { PromptStep } from "../measures/measure-tokens.ts";
+import type { PromptStep } from "../measures/measure-prompts.ts";
 import { summarizePrompts, tokenError } from "./summarize-tokens.ts";
 
 const step = (model: string, estimatedTokens: number, isComparable = true): PromptStep => ({

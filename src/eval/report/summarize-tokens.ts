@@ -1,6 +1,6 @@
 import { groupBy } from "../../text/group-by.ts";
 import type { SessionMeasure } from "../measure-session.ts";
-import { quantileOf } from "./summarize-recall.ts";
+import { quantileOf } from "./bootstrap.ts";
 
 /** How far estimates of single steps are from the provider's counts. */
 export interface TokenFigures {

@@ -5,30 +5,39 @@ import { formatUSD } from "../../text/format-number.ts";
 import { applyLiveEvent, type LiveState, liveStateOf } from "../view/protocol.ts";
 import type { InspectedSession, PolicyBudget, WindowView } from "../view/types.ts";
 import { requestsWith } from "../view/window-over-time.ts";
+import { Controls } from "./controls.tsx";
+import { makeFocusable } from "./elements/focusable.ts";
 import { createAnswerer, serveWorker, type Windows, type WorkerScope } from "./engine/answer.ts";
 import { type AskedSession, type Engine, openWorker, startEngine, useAnswer } from "./engine/engine.ts";
-import { Controls, Header, HelpDialog, useShortcuts, useTheme } from "./header.tsx";
+import { Header } from "./header.tsx";
+import { HelpDialog } from "./help-dialog.tsx";
+import { ChildPanel } from "./panel/child-panel.tsx";
+import { CostPanel } from "./panel/cost-panel.tsx";
 import { ItemPanel } from "./panel/item-panel.tsx";
 import { type LiveNews, LivePanel, LiveStrip } from "./panel/live-panel.tsx";
-import { ChildPanel, PoliciesPanel } from "./panel/preview-panels.tsx";
-import { CostPanel, LostPanel } from "./panel/question-panels.tsx";
-import { TotalsPanel, Treemap } from "./panel/totals-panel.tsx";
+import { LostPanel } from "./panel/lost-panel.tsx";
+import { PoliciesPanel } from "./panel/policies-panel.tsx";
+import { TotalsPanel } from "./panel/totals-panel.tsx";
+import { Treemap } from "./panel/treemap.tsx";
+import { useShortcuts } from "./shortcuts.ts";
 import { type BandLayout, type LayoutOptions, layoutBands } from "./state/band-layout.ts";
 import {
   type FollowSession,
   type FollowState,
-  firstState,
   type LoadedSession,
   type LoadProgress,
   loadSession,
-  nextState,
-  type PanelTab,
-  windowOptions,
-} from "./state/page-state.ts";
+} from "./state/load-session.ts";
+import { firstState, nextState, type PanelTab, windowOptions } from "./state/page-state.ts";
 import type { CostOf } from "./strata/bands.tsx";
-import { ListTools, Strata } from "./strata/strata.tsx";
+import { ListTools } from "./strata/list-tools.tsx";
+import { Strata } from "./strata/strata.tsx";
+import { useTheme } from "./theme.ts";
 import { WindowHead } from "./window/window-head.tsx";
-import { count, FATES, FateBadge, makeFocusable, TokenScale, verdictOf } from "./words/words.tsx";
+import { FATES, FateBadge } from "./words/fates.tsx";
+import { count } from "./words/numbers.ts";
+import { TokenScale } from "./words/token-scale.ts";
+import { verdictOf } from "./words/verdict.ts";
 import "./style/page.css";
 
 // One script is both the page and its worker, so that a single-file page contains the engine once, under one hash.

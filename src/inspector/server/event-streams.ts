@@ -1,4 +1,4 @@
-import type { LiveSource } from "./page-content.ts";
+import type { LiveSource } from "./session-source.ts";
 
 /** The event streams of a session that is followed. */
 export interface EventStreams {

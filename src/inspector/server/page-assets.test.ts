@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { readPageAssets } from "./page-content.ts";
+import { readPageAssets } from "./page-assets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-assets-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

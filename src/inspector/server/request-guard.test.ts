@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkRequest, createAccess, type RequestHead } from "./serve-inspector.ts";
+import { createAccess } from "./access.ts";
+import { checkRequest, type RequestHead } from "./request-guard.ts";
 
 const PORT = 41_234;
 const OWN_HOSTS = [`127.0.0.1:${PORT}`, `localhost:${PORT}`, `[::1]:${PORT}`];

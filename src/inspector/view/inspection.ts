@@ -1,6 +1,7 @@
 import { probesOf } from "../../eval/measures/measure-recall.ts";
 import { plainMessages } from "../../eval/probe/history-text.ts";
-import { createScorer, type Probe } from "../../eval/probe/next-use.ts";
+import type { Probe } from "../../eval/probe/next-use.ts";
+import { createScorer } from "../../eval/probe/score-text.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { cacheProfileOf } from "../../models/cache-profile.ts";
 import { modelFacts } from "../../models/model-facts.ts";
@@ -10,15 +11,16 @@ import { deepEqual } from "../../text/deep-equal.ts";
 import type { TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import { reportsContextUsage } from "../../transcript/estimate-context.ts";
 import { isAnswer, type Transcript, withUniqueIds } from "../../transcript/message.ts";
-import { itemTextOf, searchItems } from "./item-text.ts";
+import { insertedRows } from "./inserted-rows.ts";
+import { itemTextOf } from "./item-text.ts";
+import { scaleOf } from "./kinds.ts";
+import { lostContent, NEXT_STEPS } from "./lost-content.ts";
+import { isCompactionSummary } from "./part-texts.ts";
+import { createPastTranscript } from "./past-transcript.ts";
 import { clampBudget, type PolicyRun, policiesFor, runPolicy, runWithin, sharedBudget } from "./policies.ts";
 import { computeCacheCost, previewCompaction, previewForks } from "./previews.ts";
-import {
-  createPastTranscript,
-  createRecordedRows,
-  isCompactionSummary,
-  type RecordedRows,
-} from "./recorded-rows.ts";
+import { createRecordedRows, type RecordedRows } from "./recorded-rows.ts";
+import { searchItems } from "./search-items.ts";
 import type {
   CachedPrefix,
   InspectedSession,
@@ -33,19 +35,14 @@ import type {
   WindowOverTime,
   WindowView,
 } from "./types.ts";
-import { lostContent, NEXT_STEPS, scaleOf, windowOverTime } from "./window-over-time.ts";
-import {
-  createWindowRows,
-  createWindowTotals,
-  insertedRows,
-  type WindowRows,
-  type WindowTotaller,
-} from "./window-view.ts";
+import { windowOverTime } from "./window-over-time.ts";
+import { createWindowRows, type WindowRows } from "./window-rows.ts";
+import { createWindowTotals, type WindowTotaller } from "./window-totals.ts";
 
 /**
  * Computes everything that the page shows about a session, with the engine itself. A policy is run on the messages up to
  * a moment (policies.ts); its edits become rows over the rows as recorded (recorded-rows.ts), and rows are summed up
- * (window-view.ts). Texts are measured once, and the last few runs are kept.
+ * (`window-rows.ts`, `window-totals.ts`). Texts are measured once, and the last few runs are kept.
  */
 export function createInspection(session: InspectedSession): Inspection {
   return inspectionOf(session, createCaches(familyOf(session)));

@@ -3,7 +3,8 @@ import { openCodeExport, type Step } from "../../../test/rig/bound-thinking/boun
 import type { SessionExport, SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { messagesOf, opencode } from "../../formats/wires/opencode/opencode.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
-import { compactFileWithoutModel, editsOfFile } from "./plan-file-compaction.ts";
+import { editsOfFile } from "./file-compaction-edits.ts";
+import { compactFileWithoutModel } from "./plan-file-compaction.ts";
 
 const MODEL = { provider: "anthropic", id: "claude-opus-5-5" };
 

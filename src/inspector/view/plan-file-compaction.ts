@@ -10,10 +10,7 @@ import type { Representation } from "../../compaction/summary/message.ts";
 import type { OverflowSettings } from "../../compaction/trigger/overflow.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
-import { modelFacts } from "../../models/model-facts.ts";
-import { hideStaleThoughts } from "../../session/thoughts.ts";
-import { applyEdits, type Edit } from "../../transcript/edit.ts";
-import { type ModelRef, project, type Transcript } from "../../transcript/message.ts";
+import type { Transcript } from "../../transcript/message.ts";
 
 /** Plans a compaction of a recorded session, in the representation that its own agent understands. */
 export function planFileCompaction(
@@ -58,80 +55,6 @@ const REPRESENTATIONS: Readonly<Partial<Record<FormatName, Representation>>> = {
   codex: "pivot",
   pi: "pivot",
 };
-
-/** The edits of a compaction for the file itself: those thoughts stay that its model takes behind a summary. */
-export function editsOfFile(
-  edits: readonly Edit[],
-  plan: CompactionPlan,
-  { format, reader }: CompactedFile,
-): readonly Edit[] {
-  const thoughts = refusedThoughts(plan, reader);
-  return withTailStart([...placedEdits(edits, plan, format), ...thoughts], plan);
-}
-
-interface CompactedFile {
-  readonly format: FormatName;
-  /** The model that goes on, as far as the file names it. */
-  readonly reader: ModelRef | undefined;
-}
-
-/** The edits that leave out thoughts of what stays where their model would refuse them: a summary stands before them now. */
-export function refusedThoughts(
-  { transcript, keptIds }: CompactionPlan,
-  reader: ModelRef | undefined,
-): readonly Edit[] {
-  const kept = new Set(keptIds);
-  const refused = transcript.filter(
-    ({ id, model = reader }) => kept.has(id) && modelFacts(model ?? {}).afterEdit === "refused",
-  );
-  return hideStaleThoughts(transcript, new Set(refused.map(({ id }) => id)));
-}
-
-/** A tail begins with a message that is still there: one of nothing but thoughts may be gone. */
-function withTailStart(
-  edits: readonly Edit[],
-  { transcript, keptIds, firstKeptId }: CompactionPlan,
-): readonly Edit[] {
-  const kept = new Set(keptIds);
-  const left = project(applyEdits(transcript, edits, { at: 0 })).filter(({ id }) => kept.has(id));
-  const [first] = left;
-  if (first === undefined || left.some(({ id }) => id === firstKeptId)) return edits;
-  return edits.map((edit) => {
-    const [part, ...others] = edit.type === "insert-message" ? edit.message.parts : [];
-    if (edit.type !== "insert-message" || part?.type !== "compaction") return edit;
-    return { ...edit, message: { ...edit.message, parts: [{ ...part, tailStartId: first.id }, ...others] } };
-  });
-}
-
-/**
- * Agents with compactions of their own leave what was summed up in the file, before the boundary, where its handles find
- * it; so do these. A folded message behind the first one that stays is moved there; OpenCode orders messages by time, so
- * that there it is hidden.
- */
-function placedEdits(
-  edits: readonly Edit[],
-  { transcript, foldedIds, firstKeptId, representation }: CompactionPlan,
-  format: FormatName,
-): readonly Edit[] {
-  if (representation !== "pivot") return edits;
-  const folded = new Set(foldedIds);
-  const firstKept = transcript.findIndex(({ id }) => id === firstKeptId);
-  const later = new Set(firstKept === -1 ? [] : transcript.slice(firstKept).map(({ id }) => id));
-  const before = firstKept === -1 ? undefined : (transcript[firstKept - 1]?.id ?? null);
-  let last = before;
-  return edits.flatMap((edit): readonly Edit[] => {
-    if (edit.type === "hide-message" && folded.has(edit.messageId)) {
-      if (!later.has(edit.messageId)) return [];
-      if (format === "opencode" || last === undefined) return [edit];
-      const { messageId, stage, reason } = edit;
-      const moved: Edit = { type: "move-message", messageId, after: last, stage, reason };
-      last = messageId;
-      return [moved];
-    }
-    const isPlaced = edit.type === "insert-message" || edit.type === "move-message";
-    return isPlaced && edit.after === before && last !== undefined ? [{ ...edit, after: last }] : [edit];
-  });
-}
 
 /** Compacts a recorded session with the summary that needs no model; `unchanged` says why there is none. */
 export function compactFileWithoutModel(file: RecordedFile, options: FileCompactionOptions): FoldedFile {

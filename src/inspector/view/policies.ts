@@ -12,8 +12,8 @@ import { PRUNE_MINIMUM, PRUNE_PROTECT, pruneStage } from "../../stages/prune.ts"
 import { supersede } from "../../stages/supersede.ts";
 import { applyEdits, type Edit, runStages, type Stage } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../transcript/message.ts";
+import { partTexts } from "./part-texts.ts";
 import { compactFileWithoutModel, type FileCompactionOptions } from "./plan-file-compaction.ts";
-import { partTexts } from "./recorded-rows.ts";
 import type { PolicyBudget, PolicyId, PolicyInfo, ShownSize } from "./types.ts";
 
 /** The policies, with budgets that fit a session of this size. */

@@ -3,7 +3,7 @@ import { sessionOf } from "../../../test/rig/inspector/check-view.ts";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { createInspection } from "./inspection.ts";
-import { searchItems } from "./item-text.ts";
+import { searchItems } from "./search-items.ts";
 
 const messages: Transcript = deepFreeze([
   { id: "m1", role: "user", parts: [{ type: "text", text: "Why does Parse fail? parse(x) throws [a.b]" }] },

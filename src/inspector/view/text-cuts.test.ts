@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { GAP_MARKER } from "../../stages/lines/select.ts";
 import { truncate } from "../../text/truncate.ts";
-import { textCuts } from "./item-text.ts";
+import { textCuts } from "./text-cuts.ts";
 import type { TextRange } from "./types.ts";
 
 const without = (text: string, ranges: readonly TextRange[]): string =>

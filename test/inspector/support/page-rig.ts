@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { readPageAssets, renderSingleFile } from "../../../src/inspector/server/page-content.ts";
+import { readPageAssets } from "../../../src/inspector/server/page-assets.ts";
+import { renderSingleFile } from "../../../src/inspector/server/page-html.ts";
 import type { InspectedSession } from "../../../src/inspector/view/types.ts";
 
 /** Debian's browser, where it is installed. */

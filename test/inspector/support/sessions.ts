@@ -1,6 +1,6 @@
 import { readInput } from "../../../src/cli/files/read-input.ts";
 import { workingDirectoryOf } from "../../../src/formats/read-transcript.ts";
-import { createInspectedSession } from "../../../src/inspector/server/page-content.ts";
+import { createInspectedSession } from "../../../src/inspector/view/inspected-session.ts";
 import type { InspectedSession } from "../../../src/inspector/view/types.ts";
 import type { Message, Transcript } from "../../../src/transcript/message.ts";
 import type { Part } from "../../../src/transcript/part.ts";

@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import { explainReason } from "../../view/explain-reason.ts";
 import {
   cacheHitShare,
   type LiveEntry,
@@ -7,10 +8,11 @@ import {
   type LiveTotals,
   type OmittedItem,
 } from "../../view/protocol.ts";
-import { explainReason } from "../../view/recorded-rows.ts";
-import type { FollowState } from "../state/page-state.ts";
-import { ColumnHeads, clock, count, percent, plural, short } from "../words/words.tsx";
-import { Pick, type Picks } from "./totals-panel.tsx";
+import { ColumnHeads } from "../elements/column-heads.tsx";
+import type { FollowState } from "../state/load-session.ts";
+import { count, percent, plural, short } from "../words/numbers.ts";
+import { clock } from "../words/times.ts";
+import { Pick, type Picks } from "./pick.tsx";
 
 /** The details of a running session: requests, what was left out and why, forks, events. */
 export function LivePanel({ state, ...picks }: Picks & { readonly state: LiveState }): VNode {

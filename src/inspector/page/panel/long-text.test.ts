@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { textPieces } from "./item-panel.tsx";
+import { textPieces } from "./long-text.tsx";
 
 const ALL = { maxChars: Number.MAX_SAFE_INTEGER, pieceChars: Number.MAX_SAFE_INTEGER };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { KeptByPolicy, PolicyId, PolicyResult } from "../../view/types.ts";
-import { policyVerdict } from "./preview-panels.tsx";
+import { policyVerdict } from "./policy-verdict.ts";
 
 const result = (id: PolicyId, tokens: number, relativeCost = 1): PolicyResult => ({
   id,

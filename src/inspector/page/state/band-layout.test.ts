@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createInspection } from "../../view/inspection.ts";
 import type { ItemRow, MessageRow, WindowView } from "../../view/types.ts";
-import { minimapRows } from "../strata/bands.tsx";
+import { minimapRows } from "../strata/minimap.tsx";
 import { bandAfterKeyPress, bandsBetween, type ListChoice, layoutBands } from "./band-layout.ts";
 
 const layout = (rows: readonly (readonly number[])[], change: Partial<WindowView> = {}, windowTokens = 1e9) =>

@@ -1,6 +1,6 @@
 import { groupBy } from "../../../text/group-by.ts";
+import { kindOf } from "../../view/kinds.ts";
 import type { Fate, InsertedRow, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
-import { kindOf } from "../../view/window-over-time.ts";
 
 /** Lays out one band an item, all of one height: oldest on top, or those that were asked for as they were asked for. */
 export function layoutBands(a: WindowView, options: LayoutOptions): BandLayout {

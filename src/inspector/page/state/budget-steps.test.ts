@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { BUDGET_STEPS, budgetOfStep, parseBudget, stepOfBudget } from "./page-state.ts";
+import { BUDGET_STEPS, budgetOfStep, parseBudget, stepOfBudget } from "./budget-steps.ts";
 
 const limits = fc.tuple(fc.nat(100_000), fc.nat(5_000_000)).map(([min, room]) => ({ min, max: min + room }));
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { LiveEvent } from "../../view/protocol.ts";
-import { eventsOf } from "./page-state.ts";
+import { eventsOf } from "./load-session.ts";
 
 it("reads events however the bytes are cut", async () => {
   const event: LiveEvent = { type: "messages", revision: 3, count: 1, changes: [] };

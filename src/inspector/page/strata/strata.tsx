@@ -1,19 +1,13 @@
 import { type ComponentClass, Fragment, type RefObject, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { InspectedSession, ItemRow, WindowView } from "../../view/types.ts";
-import { KINDS } from "../../view/window-over-time.ts";
-import {
-  type Band,
-  type BandLayout,
-  bandAfterKeyPress,
-  bandsBetween,
-  type ListChoice,
-  type ListFilter,
-} from "../state/band-layout.ts";
+import { memo } from "../elements/memo.tsx";
+import { type BandLayout, bandAfterKeyPress, bandsBetween } from "../state/band-layout.ts";
 import type { PageAction } from "../state/page-state.ts";
-import { KIND_WORDS } from "../window/window-head.tsx";
-import { count, FateBadge, inProject, type LabelSource, memo, moment, useTokens } from "../words/words.tsx";
-import { BandRow, bandElementId, type CostOf, Minimap } from "./bands.tsx";
+import type { LabelSource } from "../words/item-label.ts";
+import { useTokens } from "../words/token-scale.ts";
+import { BandRow, bandElementId, type CostOf } from "./bands.tsx";
+import { HoverCard } from "./hover-card.tsx";
+import { Minimap } from "./minimap.tsx";
 
 /** The session as a list of bands, oldest on top, one an item. Only the visible bands are in the document. */
 export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
@@ -109,91 +103,6 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
     </div>
   );
 });
-
-/** What of the list is shown: its order, and filters by kind, tool and file; what a table filtered can be taken back here. */
-export const ListTools: ComponentClass<ListToolsProps> = memo(function ListTools(props) {
-  const { view, session, list, dispatch } = props;
-  const { earlier, sort, shape, filter } = list;
-  const select = (by: "kind" | "tool" | "file", options: readonly (readonly [string, string])[]): VNode => (
-    <select
-      id={`filter-${by}`}
-      aria-label={`Only this ${by}`}
-      value={filter[by] ?? ""}
-      onChange={({ currentTarget }) => dispatch({ type: "filter", filter: { [by]: currentTarget.value } })}
-    >
-      <option value="">all {by}s</option>
-      {options.map(([value, words]) => (
-        <option key={value} value={value}>
-          {words}
-        </option>
-      ))}
-    </select>
-  );
-  const isFiltered = Object.keys(filter).length > 0;
-  return (
-    <div class="list-tools">
-      <select
-        id="sort"
-        aria-label="Order of the list"
-        value={sort}
-        onChange={({ currentTarget: { value } }) =>
-          dispatch({ type: "list", list: { sort: value === "size" || value === "cost" ? value : "time" } })
-        }
-      >
-        <option value="time">oldest first</option>
-        <option value="size">largest first</option>
-        <option value="cost">dearest first</option>
-      </select>
-      <button
-        type="button"
-        aria-pressed={shape === "treemap"}
-        onClick={() => dispatch({ type: "list", list: { shape: shape === "rows" ? "treemap" : "rows" } })}
-      >
-        Treemap
-      </button>
-      {select(
-        "kind",
-        KINDS.map((kind) => [kind, KIND_WORDS[kind]]),
-      )}
-      {select(
-        "tool",
-        view.byTool.map(({ name }) => [name, name]),
-      )}
-      {select(
-        "file",
-        view.byFile.slice(0, MAX_FILES).map(({ name }) => [name, inProject(name, session)]),
-      )}
-      {earlier === "open" && (
-        <button type="button" onClick={() => dispatch({ type: "list", list: { earlier: "folded" } })}>
-          Fold earlier
-        </button>
-      )}
-      {isFiltered && (
-        <button
-          type="button"
-          id="clear-filter"
-          onClick={() => dispatch({ type: "list", list: { filter: {} } })}
-        >
-          {filterWords(filter)} ✕<span class="unseen"> show everything</span>
-        </button>
-      )}
-    </div>
-  );
-});
-
-const MAX_FILES = 200;
-
-function filterWords({ fate, reason, messages, handle }: ListFilter): string {
-  if (messages !== undefined) return "some messages";
-  return fate ?? handle ?? (reason === undefined ? "filtered" : "not in the window for one reason");
-}
-
-interface ListToolsProps {
-  readonly view: WindowView;
-  readonly session: InspectedSession;
-  readonly list: ListChoice;
-  readonly dispatch: (action: PageAction) => void;
-}
 
 interface StrataProps {
   readonly layout: BandLayout;
@@ -298,92 +207,4 @@ function useStuckToEnd(scroller: Scroller, layout: BandLayout, sticks: boolean):
       scroller.current.scrollTop = scroller.current.scrollHeight;
     }
   }, [layout.heightPx, sticks]);
-}
-
-/** Explains a band: reason, stage, saving, handle. */
-function HoverCard({ band, topPx, heightPx, compare }: HoverCardProps): VNode | null {
-  const shown = useTokens();
-  if (band.type !== "item" && band.type !== "inserted") return null;
-  const bandPx = HEAD_PX + band.topPx - topPx;
-  const belowPx = bandPx + Math.min(band.heightPx, CARD_BELOW_PX) + 2;
-  const style =
-    belowPx + CARD_PX < heightPx
-      ? { top: `${belowPx}px` }
-      : { bottom: `${Math.max(0, heightPx - bandPx + 2)}px` };
-  return (
-    <div class="card" role="presentation" style={style}>
-      {band.type === "inserted" ? (
-        <>
-          <p>
-            <b>{band.inserted.about}</b>
-          </p>
-          <dl>
-            <dt>stage</dt>
-            <dd>{band.inserted.stage}</dd>
-            <dt>adds</dt>
-            <dd>
-              {count(band.inserted.chars)} chars, {shown(band.inserted.tokens)} tokens
-            </dd>
-          </dl>
-        </>
-      ) : (
-        <>
-          <Why item={band.item} name={compare === "on" ? "A" : undefined} />
-          {compare === "on" && band.itemB && <Why item={band.itemB} name="B" />}
-          <dl>
-            <dt>handle</dt>
-            <dd class="mono">{band.item.handle}</dd>
-            {band.row.atMs !== undefined && (
-              <>
-                <dt>time</dt>
-                <dd>{moment(band.row.atMs)}</dd>
-              </>
-            )}
-          </dl>
-        </>
-      )}
-      <p class="hint">Click or Enter: before and after</p>
-    </div>
-  );
-}
-
-interface HoverCardProps {
-  readonly band: Band;
-  /** The visible part of the list. */
-  readonly topPx: number;
-  readonly heightPx: number;
-  readonly compare: "on" | "off";
-}
-
-/** The height of the column heads. */
-const HEAD_PX = 22;
-/** The room that a card needs, and its largest distance from the top of its band. */
-const CARD_PX = 230;
-const CARD_BELOW_PX = 90;
-
-function Why({ item, name }: { readonly item: ItemRow; readonly name: string | undefined }): VNode {
-  const shown = useTokens();
-  return (
-    <>
-      <p>
-        {name !== undefined && <b>{name} </b>}
-        <FateBadge fate={item.fate} /> <b>{item.fate}</b>
-        {item.reason !== undefined && `: ${item.reason}`}
-      </p>
-      <dl>
-        {item.stage !== undefined && (
-          <>
-            <dt>stage</dt>
-            <dd>{item.stage}</dd>
-          </>
-        )}
-        <dt>{item.savedChars > 0 ? "saves" : "takes"}</dt>
-        <dd>
-          {item.savedChars > 0
-            ? `${count(item.savedChars)} of ${count(item.chars)} chars, ${shown(item.savedTokens)} tokens`
-            : `${count(item.chars)} chars, ${shown(item.tokens)} tokens`}
-        </dd>
-      </dl>
-    </>
-  );
 }

@@ -1,10 +1,11 @@
 import type { ComponentClass, RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatUSD } from "../../../text/format-number.ts";
+import { KINDS } from "../../view/kinds.ts";
 import type { KindTokens, WindowOverTime, WindowPoint } from "../../view/types.ts";
-import { KINDS } from "../../view/window-over-time.ts";
+import { memo } from "../elements/memo.tsx";
 import type { PageAction } from "../state/page-state.ts";
-import { memo, short } from "../words/words.tsx";
+import { short } from "../words/numbers.ts";
 
 /**
  * The window at every request as a stacked area, with the model's limit and a cliff at every compaction. It is painted

@@ -2,6 +2,7 @@ import type { ComponentClass, VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { describeBreak, type SessionCost } from "../../../cost/explain-cost.ts";
 import { formatUSD } from "../../../text/format-number.ts";
+import { KINDS, scaleKinds, sumKinds } from "../../view/kinds.ts";
 import type {
   InspectedSession,
   KindTokens,
@@ -9,10 +10,12 @@ import type {
   WindowOverTime,
   WindowView,
 } from "../../view/types.ts";
-import { KINDS, scaleKinds, sumKinds } from "../../view/window-over-time.ts";
+import { Busy } from "../elements/busy.tsx";
+import { memo } from "../elements/memo.tsx";
 import type { ListFilter } from "../state/band-layout.ts";
 import type { PageAction, PanelTab } from "../state/page-state.ts";
-import { Busy, count, memo, moment, percent, plural, short } from "../words/words.tsx";
+import { count, percent, plural, short } from "../words/numbers.ts";
+import { moment } from "../words/times.ts";
 import { AreaChart, type ChartCosts } from "./area-chart.tsx";
 
 /** The head of the page: how large the window is, what fills it now, and how it came to that. */

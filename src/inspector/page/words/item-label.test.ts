@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Part } from "../../../transcript/part.ts";
 import { createInspection } from "../../view/inspection.ts";
 import type { InspectedSession } from "../../view/types.ts";
-import { itemLabel, itemName, verdictOf } from "./words.tsx";
+import { itemLabel, itemName } from "./item-label.ts";
+import { verdictOf } from "./verdict.ts";
 
 describe("labels", () => {
   it.each<{ name: string; part: Part; labels: readonly string[] }>([

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { count, moment, percent, plural, short, signed } from "./words.tsx";
+import { count, percent, plural, short, signed } from "./numbers.ts";
+import { moment } from "./times.ts";
 
 describe("numbers", () => {
   it.each([

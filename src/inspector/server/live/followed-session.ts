@@ -14,6 +14,13 @@ import type { Edit } from "../../../transcript/edit.ts";
 import { estimateMessageTokens } from "../../../transcript/estimate-message.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";
 import { windowOfTranscript } from "../../../transcript/transcript-window.ts";
+import {
+  countSecrets,
+  createInspectedSession,
+  givenWindow,
+  modelName,
+  type SecretsChoice,
+} from "../../view/inspected-session.ts";
 import type {
   LiveActivity,
   LiveBatch,
@@ -24,15 +31,7 @@ import type {
   OmittedItem,
   SessionHead,
 } from "../../view/protocol.ts";
-import {
-  countSecrets,
-  createInspectedSession,
-  givenWindow,
-  type LiveSource,
-  modelName,
-  type SecretsChoice,
-  type SessionSource,
-} from "../page-content.ts";
+import type { LiveSource, SessionSource } from "../session-source.ts";
 
 /** A running session as a source for the server: it is told what was read, and sends the differences to its listeners. */
 export interface FollowedSession extends SessionSource {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import type { InspectedSession } from "../view/types.ts";
-import { redactSession } from "./page-content.ts";
+import { redactSession } from "./inspected-session.ts";
 
 const KEY = ["gh", "p_", "16C7e42F292c6912E7710c838347Ae178B4a"].join("");
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAccess } from "./serve-inspector.ts";
+import { createAccess } from "./access.ts";
 
 describe("createAccess", () => {
   it("swaps an invitation once for a token that works again and again", () => {

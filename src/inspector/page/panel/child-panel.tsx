@@ -1,0 +1,114 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { ForkProfile, ForkWay } from "../../../fork/context/options.ts";
+import type { ForkPreviews } from "../../view/types.ts";
+import { BudgetControl, type BudgetControlProps } from "../elements/budget-control.tsx";
+import { Busy } from "../elements/busy.tsx";
+import { ColumnHeads } from "../elements/column-heads.tsx";
+import { useAnswer } from "../engine/engine.ts";
+import { count } from "../words/numbers.ts";
+import { CacheTable, priceText } from "./cache-table.tsx";
+import type { PreviewProps } from "./compaction-panel.tsx";
+import { LongText } from "./long-text.tsx";
+
+/** What a child would inherit now, by each way, in full. */
+export function ChildPanel({ asked, upTo, ...budget }: ChildPanelProps): VNode {
+  const { budgetTokens } = budget;
+  const [way, setWay] = useState<ForkWay>();
+  const [profile, setProfile] = useState<ForkProfile>("default");
+  const { answer: previews, state } = useAnswer<"child">(asked, {
+    type: "child",
+    profile,
+    budgetTokens,
+    upTo,
+  });
+  const chosen = previews?.exact.chosen;
+  const shown = chosen && previews[way ?? chosen.way];
+  return (
+    <>
+      <h2>
+        What a child would get <Busy state={state} />
+      </h2>
+      {chosen && (
+        <p>
+          The engine would choose <b>{chosen.way}</b>: {chosen.reason}.
+        </p>
+      )}
+      <div class="row">
+        <label>
+          <span class="label">Profile</span>
+          <select
+            id="child-profile"
+            value={profile}
+            onChange={({ currentTarget }) =>
+              setProfile(currentTarget.value === "documented" ? "documented" : "default")
+            }
+          >
+            <option value="default">default: what is most likely needed next</option>
+            <option value="documented">documented: by age, to fixed limits</option>
+          </select>
+        </label>
+        <BudgetControl id="child" {...budget} />
+      </div>
+      <WaysTable previews={previews} way={shown?.way} onWay={setWay} />
+      {shown && previews && (
+        <>
+          <CacheTable
+            caption={priceText(shown.cache)}
+            columns={WAYS.map(({ way: each }) => ({ name: each, cache: previews[each].cache }))}
+          />
+          <h3>
+            Exactly what it reads <span class="amount">{count(shown.chars)} chars</span>
+          </h3>
+          <LongText text={shown.text} label={`What a child would read, ${shown.way}`} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface ChildPanelProps extends PreviewProps, Omit<BudgetControlProps, "id"> {}
+
+const WAYS: readonly { readonly way: ForkWay; readonly about: string }[] = [
+  { way: "exact", about: "the same messages, through the provider's cache" },
+  { way: "graduated", about: "real messages, old results shortened" },
+  { way: "text", about: "one text in front of its task" },
+];
+
+interface WaysTableProps {
+  readonly previews: ForkPreviews | undefined;
+  readonly way: ForkWay | undefined;
+  readonly onWay: (way: ForkWay) => void;
+}
+
+function WaysTable({ previews, way, onWay }: WaysTableProps): VNode {
+  return (
+    <table class="ways">
+      <ColumnHeads names={["way", "messages", "chars", "window"]} />
+      <tbody>
+        {WAYS.map(({ way: each, about }) => {
+          const preview = previews?.[each];
+          return (
+            <tr key={each} class={each === way ? "chosen" : ""}>
+              <th scope="row">
+                <label>
+                  <input
+                    type="radio"
+                    name="way"
+                    value={each}
+                    checked={each === way}
+                    onChange={() => onWay(each)}
+                  />
+                  <b>{each}</b> <span class="dim">{about}</span>
+                </label>
+              </th>
+              <td>{preview && count(preview.messages)}</td>
+              <td>{preview && count(preview.chars)}</td>
+              <td class="strong">{preview && count(preview.tokens)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,31 @@
+import type { ComponentChildren, VNode } from "preact";
+import type { ListFilter } from "../state/band-layout.ts";
+import type { PageAction } from "../state/page-state.ts";
+
+/** A row's name that filters the list by it, or no longer. */
+export function Pick({ by, value, filter, dispatch, title, children }: PickProps): VNode {
+  return (
+    <button
+      type="button"
+      class="pick"
+      title={title}
+      aria-pressed={filter[by] === value}
+      onClick={() => dispatch({ type: "filter", filter: { [by]: value } })}
+    >
+      {children}
+    </button>
+  );
+}
+
+interface PickProps extends Picks {
+  readonly by: keyof ListFilter;
+  readonly value: string;
+  readonly title?: string;
+  readonly children: ComponentChildren;
+}
+
+export interface Picks {
+  /** The filter of the list. */
+  readonly filter: ListFilter;
+  readonly dispatch: (action: PageAction) => void;
+}
