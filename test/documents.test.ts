@@ -78,6 +78,13 @@ describe("the pages", () => {
       expect(named.map(([, file = ""]) => file).filter((file) => !existsSync(join(root, file)))).toEqual([]);
     },
   );
+
+  const doors = [...read("CONTRIBUTING.md").matchAll(/^\|(.+)\| `(src\/\S+)` \| `(\w+)` \|$/gm)];
+  it.each(
+    doors.map(([, question = "", file = "", name = ""]) => ({ question: question.trim(), file, name })),
+  )("CONTRIBUTING: $question", ({ file, name }) => {
+    expect(read(file)).toMatch(new RegExp(`^export (async )?(function\\*?|const) ${name}\\b`, "m"));
+  });
 });
 
 function linksOf(page: string): readonly string[] {
