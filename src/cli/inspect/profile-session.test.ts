@@ -35,6 +35,19 @@ describe("profileSession", () => {
     expect(byFile).toMatchObject([{ path: "a.ts", reads: 1, changes: 1, repeatedReads: 0 }]);
   });
 
+  it("counts a picture that a tool returned under that tool", () => {
+    const picture = { type: "file", mime: "image/png" } as const;
+    const outcome = { status: "done", output: "", attachments: [picture] } as const;
+    const shot: Message = {
+      id: "a",
+      role: "assistant",
+      parts: [{ type: "tool", callId: "a", tool: "screenshot", input: {}, outcome }],
+    };
+    const { byTool, byKind } = profile([shot]);
+    expect(byTool).toMatchObject([{ tool: "screenshot", calls: 1 }]);
+    expect(byTool[0]?.tokens).toBe(byKind.reduce((sum, { tokens }) => sum + tokens, 0));
+  });
+
   it("counts a read again only for the same lines", () => {
     const { byFile, superseded } = profile([
       call("a", "read", { filePath: "a.ts" }, "y".repeat(900)),

@@ -1,26 +1,32 @@
 import type { PastMessages } from "../../formats/read-transcript.ts";
-import { charsOfText, countMedia, partTexts } from "../../inspector/view/part-texts.ts";
-import type { TextKind } from "../../inspector/view/types.ts";
+import { charsOfText, outputText, partTexts } from "../../inspector/view/part-texts.ts";
+import { createRecordedRows } from "../../inspector/view/recorded-rows.ts";
+import type { ItemRow, NamedTotal } from "../../inspector/view/types.ts";
+import { createWindowTotals } from "../../inspector/view/window-totals.ts";
 import { tokenFamilyOf } from "../../models/token-family.ts";
 import { measureWindow } from "../../session/recorded-measure.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
-import type { FileAccess } from "../../stages/file-access.ts";
+import { type FileAccess, fileAccess } from "../../stages/file-access.ts";
 import { createRedactor } from "../../stages/redact.ts";
 import { supersede } from "../../stages/supersede.ts";
 import { groupBy } from "../../text/group-by.ts";
-import { estimateTokens, type TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import { omitUndefined } from "../../text/unknown-value.ts";
-import { handleOf, toolResults } from "../../transcript/content.ts";
-import type { Handle } from "../../transcript/edit.ts";
+import { toolResults } from "../../transcript/content.ts";
 import { type ContextEstimate, estimateContextTokens } from "../../transcript/estimate-context.ts";
-import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
+import type { ToolPart } from "../../transcript/part.ts";
 
 /** Measures a session and what fills its window. The result has sizes, names and handles, but no texts. */
 export function profileSession(transcript: Transcript, { top, past }: ProfileOptions): SessionProfile {
   const model = transcript.findLast((message) => message.model !== undefined && !message.summary)?.model;
   const window = filterCompacted(transcript);
-  const items = itemsOf(window, tokenFamilyOf(model));
+  const { rowOf } = createRecordedRows(tokenFamilyOf(model));
+  const rows = window.filter(isVisibleToModel).map((message, index) => rowOf(message, index));
+  const totals = createWindowTotals()("as-sent", rows, []);
+  const items = rows
+    .flatMap((row) => row.items)
+    .filter(({ keptChars, keptTokens }) => keptChars + keptTokens > 0);
+  const calls = callsOf(window);
   const superseded = supersede({ protectTurns: 0 })(transcript);
   const redactor = createRedactor();
   transcript.slice(past?.count ?? 0).forEach(redactor.message);
@@ -36,14 +42,18 @@ export function profileSession(transcript: Transcript, { top, past }: ProfileOpt
       transcript.filter((message) => message.summary && message.error === undefined).length +
       (past?.older.compactions ?? 0),
     ...(model && { model: model.id }),
-    window: { ...sizeOf(window, size), source, ...(outsideTokens !== undefined && { outsideTokens }) },
+    window: {
+      ...sizeOf(window, { ...size, chars: totals.charsAfter }),
+      source,
+      ...(outsideTokens !== undefined && { outsideTokens }),
+    },
     byKind: byKind(items),
-    byTool: byTool(items),
-    byFile: byFile(items),
-    largest: sortDescending(items, ({ tokens }) => tokens)
+    byTool: byTool(totals.byTool, calls),
+    byFile: byFile(totals.byFile, calls),
+    largest: sortDescending(items, ({ keptTokens }) => keptTokens)
       .slice(0, top)
-      .map(({ kind, handle, chars, tokens, tool, access }) =>
-        omitUndefined({ kind, handle, chars, tokens, tool, path: access?.path }),
+      .map(({ kind, handle, keptChars: chars, keptTokens: tokens, tool, path }) =>
+        omitUndefined({ kind, handle, chars, tokens, tool, path }),
       ),
     superseded: {
       results: superseded.length,
@@ -99,7 +109,7 @@ interface WindowSize extends Size {
 }
 
 interface KindProfile {
-  readonly kind: TextKind;
+  readonly kind: ItemRow["kind"];
   readonly count: number;
   readonly chars: number;
   readonly tokens: number;
@@ -125,9 +135,7 @@ interface FileProfile {
   readonly repeatedChars: number;
 }
 
-interface LargeItem extends Pick<Item, "kind" | "handle" | "chars" | "tokens" | "tool"> {
-  readonly path?: string;
-}
+type LargeItem = Pick<ItemRow, "kind" | "handle" | "chars" | "tokens" | "tool" | "path">;
 
 /** The number of secrets of a type. */
 export interface SecretCount {
@@ -137,7 +145,7 @@ export interface SecretCount {
 
 function sizeOf(
   transcript: Transcript,
-  { tokens, low, high, chars = countChars(transcript).chars }: Estimate & { readonly chars?: number },
+  { tokens, low, high, chars }: Estimate & { readonly chars: number },
 ): Size {
   return {
     messages: transcript.filter((message) => message.role !== "system" && isVisibleToModel(message)).length,
@@ -184,96 +192,72 @@ function countChars(transcript: Transcript): Record<"chars" | "keptChars" | "rec
   return { chars, keptChars, recordedChars };
 }
 
-/** One thing that takes room in a window. */
-interface Item {
-  readonly kind: TextKind;
-  readonly handle: Handle;
-  readonly chars: number;
-  readonly tokens: number;
-  readonly tool?: string;
-  readonly failed?: true;
-  /** What a call did to which file, if known. */
-  readonly access?: FileAccess;
+/** The calls of a window that the model can see. */
+function callsOf(window: Transcript): readonly ToolPart[] {
+  return window
+    .filter(isVisibleToModel)
+    .flatMap(({ parts }) => parts)
+    .filter((part) => part.type === "tool")
+    .filter(({ agentVisible }) => agentVisible !== false);
 }
 
-/** Everything that takes room in a window, oldest first. A call gives two items, its input and its output. */
-function itemsOf(window: Transcript, family: TokenFamily): readonly Item[] {
-  const items: Item[] = [];
-  for (const message of window) {
-    if (!isVisibleToModel(message)) continue;
-    for (const [partIndex, part] of message.parts.entries()) {
-      if (part.agentVisible === false) continue;
-      const handle = handleOf(message, partIndex);
-      for (const { text, side: _, ...item } of partTexts(message, part, "shown")) {
-        const tokens = estimateTokens(text, { estimator: "calibrated", family });
-        if (text !== "") items.push({ ...item, handle, chars: text.length, tokens });
-      }
-      const media = countMedia(part, "shown");
-      if (media > 0) items.push({ kind: "media", handle, chars: 0, tokens: media * MEDIA_TOKENS });
-    }
-  }
-  return items;
-}
-
-const MEDIA_TOKENS = IMAGE_CHARS / 4;
-
-function byKind(items: readonly Item[]): readonly KindProfile[] {
+function byKind(items: readonly ItemRow[]): readonly KindProfile[] {
   const rows = Array.from(
     groupBy(items, ({ kind }) => kind),
-    ([kind, group]) => ({ kind, count: group.length, ...sumOfItems(group) }),
+    ([kind, group]) => ({
+      kind,
+      count: group.length,
+      chars: sumOf(group, ({ keptChars }) => keptChars),
+      tokens: sumOf(group, ({ keptTokens }) => keptTokens),
+    }),
   );
   return sortDescending(rows, ({ tokens }) => tokens);
 }
 
-function byTool(items: readonly Item[]): readonly ToolProfile[] {
-  const rows = Array.from(
-    groupBy(items, ({ tool }) => tool),
-    ([tool, group]) => ({
-      tool,
-      calls: group.filter(({ kind }) => kind === "tool input").length,
-      failed: group.filter(({ failed }) => failed).length,
-      ...sumOfItems(group),
-    }),
-  );
-  const ofTools = rows.flatMap(({ tool, ...row }) => (tool === undefined ? [] : [{ tool, ...row }]));
-  return sortDescending(ofTools, ({ tokens }) => tokens);
+function byTool(totals: readonly NamedTotal[], calls: readonly ToolPart[]): readonly ToolProfile[] {
+  const callsByTool = groupBy(calls, ({ tool }) => tool);
+  const rows = totals.map(({ name, charsAfter, tokensAfter }) => {
+    const own = callsByTool.get(name) ?? [];
+    const failed = own.filter(({ outcome }) => outcome.status === "failed").length;
+    return { tool: name, calls: own.length, failed, chars: charsAfter, tokens: tokensAfter };
+  });
+  return sortDescending(rows, ({ tokens }) => tokens);
 }
 
 /** The files that calls name; shell commands name none. */
-function byFile(items: readonly Item[]): readonly FileProfile[] {
-  const rows = Array.from(
-    groupBy(items, ({ access }) => access?.path),
-    ([path, group]) => {
-      const inputs = group.filter(({ kind }) => kind === "tool input");
-      const repeated = repeatedReads(group.filter(({ kind }) => kind !== "tool input"));
-      return {
-        path,
-        reads: inputs.filter(({ access }) => access?.type === "read").length,
-        changes: inputs.filter(({ access }) => access?.type !== "read").length,
-        ...sumOfItems(group),
-        repeatedReads: repeated.length,
-        repeatedChars: sumOf(repeated, ({ chars }) => chars),
-      };
-    },
-  );
-  const ofFiles = rows.flatMap(({ path, ...row }) => (path === undefined ? [] : [{ path, ...row }]));
-  return sortDescending(ofFiles, ({ tokens }) => tokens);
+function byFile(totals: readonly NamedTotal[], calls: readonly ToolPart[]): readonly FileProfile[] {
+  const accesses = calls.flatMap((part) => {
+    const access = fileAccess(part);
+    return access === undefined ? [] : [{ ...access, outputChars: outputText(part, "shown").length }];
+  });
+  const accessesByPath = groupBy(accesses, ({ path }) => path);
+  const rows = totals.map(({ name, charsAfter, tokensAfter }) => {
+    const own = accessesByPath.get(name) ?? [];
+    const repeated = repeatedReads(own.filter(({ outputChars }) => outputChars > 0));
+    const reads = own.filter(({ type }) => type === "read").length;
+    return {
+      path: name,
+      reads,
+      changes: own.length - reads,
+      chars: charsAfter,
+      tokens: tokensAfter,
+      repeatedReads: repeated.length,
+      repeatedChars: sumOf(repeated, ({ outputChars }) => outputChars),
+    };
+  });
+  return sortDescending(rows, ({ tokens }) => tokens);
 }
 
-/** The outputs of reads that ask for the same lines as an earlier one. */
-function repeatedReads(outputs: readonly Item[]): readonly Item[] {
+/** The reads that ask for the same lines as an earlier one. */
+function repeatedReads<Access extends FileAccess>(accesses: readonly Access[]): readonly Access[] {
   const seen = new Set<string>();
-  return outputs.filter(({ access }) => {
-    if (access?.type !== "read") return false;
+  return accesses.filter((access) => {
+    if (access.type !== "read") return false;
     const question = `${access.question}\n${access.startLine}\n${access.maxLines}`;
     const isRepeated = seen.has(question);
     seen.add(question);
     return isRepeated;
   });
-}
-
-function sumOfItems(items: readonly Item[]): Pick<Item, "chars" | "tokens"> {
-  return { chars: sumOf(items, ({ chars }) => chars), tokens: sumOf(items, ({ tokens }) => tokens) };
 }
 
 /** The sum of a number of each item. */
