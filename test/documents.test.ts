@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readInterface } from "../scripts/settings/read-interface.ts";
 import { fieldsOf } from "../scripts/settings/settings-page.ts";
-import { GROUPS } from "../scripts/settings/table.ts";
+import { SURFACES } from "../scripts/settings/surfaces.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -40,7 +40,7 @@ describe("the map of the founding documents", () => {
     );
     const known = new Set([
       ...exported.flat(),
-      ...GROUPS.flatMap((group) => fieldsOf(group).map(({ name }) => name)),
+      ...SURFACES.flatMap((group) => fieldsOf(group).map(({ name }) => name)),
       ...readInterface("src/session/session.ts", "Session").map(({ name }) => `session.${name}`),
       ...[...read("docs/session.md").matchAll(/^\| `([\w.]+)` \|/gm)].map(([, event = ""]) => event),
     ]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sessionPage, unexplainedWords } from "../scripts/settings/session-page.ts";
 import { fieldsOf, problemsOf, settingsPage } from "../scripts/settings/settings-page.ts";
-import { GROUPS } from "../scripts/settings/table.ts";
+import { SURFACES } from "../scripts/settings/surfaces.ts";
 import { createSession } from "../src/session/session.ts";
 import { createSystemClock } from "../src/stores/system-clock.ts";
 
@@ -11,11 +11,11 @@ const root = join(import.meta.dirname, "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
 
 describe("docs/settings.md", () => {
-  it.each(GROUPS)(
+  it.each(SURFACES)(
     "has every option of $interface, with a default, a source and a reason to change it",
-    (group) => {
-      expect(problemsOf(group)).toEqual([]);
-      expect(fieldsOf(group).length).toBeGreaterThan(0);
+    (surface) => {
+      expect(problemsOf(surface)).toEqual([]);
+      expect(fieldsOf(surface).length).toBeGreaterThan(0);
     },
   );
 
@@ -27,7 +27,10 @@ describe("docs/settings.md", () => {
       ),
     );
     const listed = new Set(
-      GROUPS.flatMap((group) => [group.interface, ...(group.inherits ?? []).map((each) => each.interface)]),
+      SURFACES.flatMap((surface) => [
+        surface.interface,
+        ...(surface.inherits ?? []).map((each) => each.interface),
+      ]),
     );
     const missing = [...new Set(named)].filter((name) => !listed.has(name) && WHERE_ELSE[name] === undefined);
     expect(missing).toEqual([]);

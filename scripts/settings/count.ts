@@ -1,23 +1,23 @@
 import { sessionShape } from "../../src/session/options.ts";
-import { acceptedKeys, type Shape } from "../../src/text/check.ts";
+import { acceptedKeys, type Rules } from "../../src/text/check.ts";
 import { fieldsOf } from "./settings-page.ts";
-import { GROUPS } from "./table.ts";
+import { SURFACES } from "./surfaces.ts";
 
 // How many keys are accepted: npm run options:count. A section of docs/settings.md is a surface or a part of one; the tests
 // hold that the page has every option, and that types and checks have the same keys.
 
 /** Every key of a shape and of the objects in it, but for the facts about models, which are data. */
-function keysIn(shape: Shape): readonly string[] {
+function keysIn(shape: Rules): readonly string[] {
   return acceptedKeys(shape).flatMap((key) => {
     const inner = key === "models" ? undefined : shape[key]?.shape;
     return [key, ...(inner === undefined ? [] : keysIn(inner).map((each) => `${key}.${each}`))];
   });
 }
 
-const sections = GROUPS.map((group) => ({
-  title: group.title,
-  isDocumented: group.profile === "documented",
-  keys: fieldsOf(group).map(({ name }) => name),
+const sections = SURFACES.map((surface) => ({
+  title: surface.title,
+  isDocumented: surface.profile === "documented",
+  keys: fieldsOf(surface).map(({ name }) => name),
 }));
 const line = (count: number, what: string): void => console.log(`${String(count).padStart(4)}  ${what}`);
 

@@ -1,53 +1,47 @@
-import type { Group, Note } from "./group.ts";
-import { type Field, readInterface } from "./read-interface.ts";
-import { GROUPS } from "./table.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Field, readInterface, root, withDefaultTags } from "./read-interface.ts";
+import { SURFACES, type Surface } from "./surfaces.ts";
 
-/** docs/settings.md, from the sentences on the types, the defaults in the code, and the table. */
+/** docs/settings.md, from the interfaces with the comments over their options, and the defaults of the code. */
 export function settingsPage(): string {
-  return `${[HEAD, ...GROUPS.map(section), ENVIRONMENT].join("\n\n")}\n`;
+  return `${[HEAD, ...SURFACES.map(section), ENVIRONMENT].join("\n\n")}\n`;
 }
 
-/** What a group lacks or has too much: options without a note, notes without an option, options without a sentence. */
-export function problemsOf(group: Group): readonly string[] {
-  const fields = fieldsOf(group);
-  const names = new Set(fields.map(({ name }) => name));
-  const at = (name: string): string => `${group.interface}.${name}`;
-  return [
-    ...Object.keys(group.notes)
-      .filter((name) => !names.has(name))
-      .map((name) => `${at(name)} is no option any more`),
-    ...fields.flatMap((field) => {
-      const note = group.notes[field.name];
-      if (note === undefined) return [`${at(field.name)} is missing in the table`];
-      const row = rowOf(group, field, note);
-      return [
-        ...(field.sentence === "" ? [`${at(field.name)} has no sentence`] : []),
-        ...(row.default === "" ? [`${at(field.name)} has no default`] : []),
-        ...(defaultTag(row) !== field.default
-          ? [`${at(field.name)} has the tag "@default ${field.default}"; it is "${defaultTag(row)}"`]
-          : []),
-        ...(row.from === "" ? [`${at(field.name)} does not say where it comes from`] : []),
-        ...(row.when === "" ? [`${at(field.name)} does not say when to change it`] : []),
-        ...(note.default !== undefined &&
-        inCode(group.defaults, field.name) !== undefined &&
-        typeof inCode(group.defaults, field.name) !== "object"
-          ? [`${at(field.name)} has its default in words though the code has a value`]
-          : []),
-      ];
-    }),
-  ];
+/** What the options of a surface lack: a sentence, a default, where the rule comes from, when to change it. */
+export function problemsOf(surface: Surface): readonly string[] {
+  return fieldsOf(surface).flatMap((field) => {
+    const row = rowOf(surface, field);
+    const at = `${surface.interface}.${field.name}`;
+    return [
+      ...(row.sentence === "" ? [`${at} has no sentence`] : []),
+      ...(row.default === "" ? [`${at} has no default; write it into its comment after @default`] : []),
+      ...((tagOfCode(surface, field) ?? field.tags.default) !== field.tags.default
+        ? [`${at} has another default in its comment; run npm run docs:settings`]
+        : []),
+      ...(row.from === "" ? [`${at} does not say where it comes from; write it after @from`] : []),
+      ...(row.when === "" ? [`${at} does not say when to change it; write it after @when`] : []),
+    ];
+  });
 }
 
-/** What an editor shows as the default: nothing where an option must be given, or where the page points elsewhere. */
-export function defaultTag(row: Pick<Row, "default">): string {
-  return /^must be given$|\b(?:above|below)\b/.test(row.default) ? "" : row.default.replaceAll("`", "");
+/** Writes the defaults of the code into the comments, since an editor shows these. */
+export function writeDefaultTags(): void {
+  for (const surface of SURFACES)
+    for (const source of [surface, ...(surface.inherits ?? [])])
+      writeFileSync(
+        join(root, source.file),
+        withDefaultTags(source.file, source.interface, (field) => tagOfCode(surface, field)),
+      );
 }
 
-/** The options of a group, with those that it inherits. */
-export function fieldsOf(group: Group): readonly Field[] {
-  const inherited = (group.inherits ?? []).flatMap((parent) => readInterface(parent.file, parent.interface));
-  const own = readInterface(group.file, group.interface);
-  const omitted = new Set(group.omits);
+/** The options of a surface, with those that it inherits. */
+export function fieldsOf(surface: Surface): readonly Field[] {
+  const inherited = (surface.inherits ?? []).flatMap((parent) =>
+    readInterface(parent.file, parent.interface),
+  );
+  const own = readInterface(surface.file, surface.interface);
+  const omitted = new Set(surface.omits);
   const names = new Set([...own.map(({ name }) => name), ...omitted]);
   return [
     ...own.filter(({ name }) => !omitted.has(name)),
@@ -55,7 +49,7 @@ export function fieldsOf(group: Group): readonly Field[] {
   ];
 }
 
-const HEAD = `<!-- Written by \`npm run docs:settings\`; change the types, scripts/settings, or the code. -->
+const HEAD = `<!-- Written by \`npm run docs:settings\`; change the comments of the options, scripts/settings, or the code. -->
 # Settings
 
 Every option of every function, with its default. Where a rule comes from: *document 000 to 004* are the published rules that \`profile: "documented"\` follows, *decision* is a page of the repository, *this project* is neither. What cannot be used is refused by a \`ConfigurationError\` that lists all problems at once, with the path, the value, what is allowed and the nearest known name; nothing starts half configured. [session.md](session.md) says what a session does with its options.`;
@@ -68,17 +62,12 @@ const ENVIRONMENT = `## Environment
 | \`XDG_STATE_HOME\` | Where \`createFileSpillStore\` keeps its files when no \`root\` is given: \`carryover\` in it. | \`~/.local/state\` | decision 0005 |
 | \`XDG_DATA_HOME\` | Where the plugin keeps everything when no \`store\` is given: \`carryover\` in it. | \`~/.local/share\` | decision 0018 |`;
 
-export interface Row extends Required<Omit<Note, "documented">> {
-  readonly name: string;
-  readonly sentence: string;
-}
-
-function section(group: Group): string {
-  const rows = fieldsOf(group).map((field) => rowOf(group, field, group.notes[field.name] ?? {}));
+function section(surface: Surface): string {
+  const rows = fieldsOf(surface).map((field) => rowOf(surface, field));
   return [
-    `## ${group.title}`,
+    `## ${surface.title}`,
     "",
-    group.about,
+    surface.about,
     "",
     "| option | what it does | default | unit | comes from | change it when |",
     "|---|---|---|---|---|---|",
@@ -89,37 +78,43 @@ function section(group: Group): string {
   ].join("\n");
 }
 
-export function rowOf(group: Group, field: Field, note: Note): Row {
-  const inWords = note.default ?? "";
-  const byCode = note.default === undefined ? show(inCode(group.defaults, field.name)) : inWords;
-  const other =
-    note.documented ?? (note.default === undefined ? show(inCode(group.documented, field.name)) : "");
+function rowOf(surface: Surface, field: Field) {
+  const { name, sentence, tags, isOptional } = field;
   return {
-    name: field.name,
-    sentence: field.sentence,
-    default: other === "" || other === byCode ? byCode : `${byCode}; documented: ${other}`,
-    unit: note.unit ?? group.unit ?? unitOf(field),
-    from: note.from ?? group.from ?? "",
-    when: note.when ?? group.when ?? "",
+    name,
+    sentence,
+    default: defaultOfCode(surface, field) || (tags.default ?? (isOptional ? "" : "must be given")),
+    unit: tags.unit ?? surface.unit ?? unitOf(field),
+    from: tags.from ?? surface.from ?? "",
+    when: tags.when ?? surface.when ?? "",
   };
 }
 
-function inCode(defaults: object | undefined, name: string): unknown {
-  return (defaults as Readonly<Record<string, unknown>> | undefined)?.[name];
+/** The default as the code has it; empty where that is no single value, so that words have to say it. */
+function defaultOfCode({ defaults, documented }: Surface, { name }: Field): string {
+  const [usual, other] = [defaults, documented].map((values) =>
+    show((values as Readonly<Record<string, unknown>> | undefined)?.[name]),
+  );
+  if (!usual || !other || other === usual) return usual ?? "";
+  return `${usual}; documented: ${other}`;
+}
+
+/** What its comment has to say of it; undefined where words have to. */
+function tagOfCode(surface: Surface, field: Field): string | undefined {
+  return defaultOfCode(surface, field).replaceAll("`", "") || undefined;
 }
 
 /** A default as a reader writes it. */
 function show(value: unknown): string {
-  if (value === undefined) return "";
   if (typeof value === "number")
     return value === Number.POSITIVE_INFINITY ? "no limit" : value.toLocaleString("en-US");
+  if (typeof value === "string" || typeof value === "boolean") return `\`${value}\``;
   if (Array.isArray(value))
     return value.length === 0 ? "none" : value.map((item) => `\`${item}\``).join(", ");
-  if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value);
-    return entries.length === 0 ? "none" : entries.map(([key, item]) => `${key}: ${show(item)}`).join(", ");
-  }
-  return `\`${String(value)}\``;
+  const entries = Object.entries(value ?? {});
+  return entries.every(([, item]) => typeof item === "number")
+    ? entries.map(([key, item]) => `${key}: ${show(item)}`).join(", ")
+    : "";
 }
 
 const UNITS: readonly (readonly [RegExp, string])[] = [

@@ -10,7 +10,7 @@ import {
   rule,
   type Shape,
 } from "../text/check.ts";
-import { isObject, omitUndefined } from "../text/unknown-value.ts";
+import { isObject } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { SessionHook } from "./ask.ts";
@@ -39,9 +39,9 @@ import { LIMITS_SHAPE, type ModelLimits } from "./trigger/overflow.ts";
 import {
   COMPACTION_SHAPE,
   type CompactionSettings,
+  completeCompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
   type GivenCompactionSettings,
-  readCompactionSettings,
 } from "./trigger/should-compact.ts";
 
 // The functions of documents 003 and 004 as `carryover/documented` has them. A session tells the same functions more.
@@ -52,7 +52,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
   const { settings, ...rest } = input;
   return planOf({
     ...rest,
-    ...omitUndefined({ settings: settings && readCompactionSettings(settings, DEFAULT_COMPACTION_SETTINGS) }),
+    ...(settings && { settings: completeCompactionSettings(settings, DEFAULT_COMPACTION_SETTINGS) }),
   });
 }
 
@@ -62,7 +62,7 @@ export interface CompactionInput {
   readonly transcript: Transcript;
   /** All but `threshold` cut even when everything would fit. */
   readonly trigger: CompactionTrigger;
-  /** When the window is compacted, and how much of it stays. @default those of compaction, documented */
+  /** When the window is compacted, and how much of it stays. @default those of `compaction`, documented */
   readonly settings?: Omit<GivenCompactionSettings, "thresholds">;
   /** The limits of the model that reads the conversation, where known. @default unknown */
   readonly limits?: ModelLimits;
@@ -87,11 +87,15 @@ export async function compact(
 
 /** How one compaction is run. */
 export interface CompactOptions {
-  /** Milliseconds since 1970, for what the edits insert. */
+  /** Milliseconds since 1970, for what the edits insert. @unit milliseconds since 1970 @from this project */
   readonly at: number;
-  /** Ends the compaction and leaves the transcript as it is. @default none */
+  /** Ends the compaction and leaves the transcript as it is. @default none @from this project */
   readonly signal?: AbortSignal;
-  /** Called at the start, as it goes on, and at the end; what it throws is ignored. @default none */
+  /**
+   * Called at the start, as it goes on, and at the end; what it throws is ignored.
+   * @default none
+   * @from document 004
+   */
   readonly onEvent?: (event: CompactionEvent) => void;
   /** Extensions that are asked before and after. @default none */
   readonly hooks?: readonly SessionHook[];
@@ -112,15 +116,18 @@ export async function maybeSummarizeToolResults(
 
 /** The settings, ports and pending work of one call. */
 export interface MaybeSummarizeOptions {
-  /** When and how results are summed up: settings of a compaction, of which `toolCallCutoff` and those of tool summaries count. */
+  /**
+   * When and how results are summed up: settings of a compaction, of which `toolCallCutoff` and those of tool
+   * summaries count.
+   */
   readonly settings: Partial<
     Pick<CompactionSettings, "toolCallCutoff" | "toolSummaryStrategy" | "toolSummaryMode">
   >;
   /** Without one the heuristic is used. @default none: the heuristic */
   readonly summarizer?: Summarizer | undefined;
-  /** Bounds the time of model calls. */
+  /** Bounds the time of model calls. @from this project */
   readonly clock: Clock;
-  /** Ends model calls. What they were for is kept as pending or stays as it is. */
+  /** Ends model calls. What they were for is kept as pending or stays as it is. @from this project */
   readonly signal: AbortSignal;
   /** What the call before this one gave, or stored batches as `{ batch }`. @default none */
   readonly pending?: readonly PendingToolSummary[];

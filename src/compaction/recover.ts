@@ -8,7 +8,7 @@ import {
   listOf,
   numberFrom,
   oneOf,
-  readOptions,
+  optionsCheck,
   required,
   rule,
   type Shape,
@@ -116,8 +116,7 @@ const RECOVERY_SHAPE: Shape<RecoveryRequest> = {
   redaction: REDACTION_RULE,
 };
 
-const checkRequest = (request: RecoveryRequest): void =>
-  void readOptions<RecoveryRequest>(RECOVERY_SHAPE, request, request);
+const checkRequest = optionsCheck(RECOVERY_SHAPE);
 
 /** The next step of a recovery, or that none is needed or left. */
 export type RecoveryPlan =

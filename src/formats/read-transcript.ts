@@ -6,6 +6,7 @@ import {
   readOptions,
   type Shape,
   show,
+  withDefault,
 } from "../text/check.ts";
 import { asObject, asString } from "../text/unknown-value.ts";
 import type { Format } from "../transcript/format.ts";
@@ -75,8 +76,8 @@ export interface ReadTranscriptOptions {
    * `all` keeps every line, so that edits can be written back. `live` lets go of lines that are not part of the
    * conversation as soon as that is known: memory is bounded by the live branch. `window` keeps the lines of the
    * window: of Claude Code and Codex sessions, what stands before the newest compaction is let go once more than 8 MB
-   * were read. Of its messages the newest 4,000 have only the beginnings of long texts (`cut.method` is `size`), older
-   * ones are only counted. Memory is bounded by the window.
+   * were read. Of its messages the newest 4,000 have only the beginnings of long texts (`cut.method` is `size`),
+   * older ones are only counted. Memory is bounded by the window.
    * @default all
    */
   readonly keep?: Keep;
@@ -91,11 +92,7 @@ export async function readTranscript(
   source: Uint8Array | AsyncIterable<Uint8Array>,
   options: ReadTranscriptOptions = {},
 ): Promise<TranscriptFile> {
-  const { keep, onLine } = readOptions<Required<ReadTranscriptOptions>>(
-    SHAPE,
-    { keep: "all", onLine: () => {} },
-    options,
-  );
+  const { keep, onLine } = readOptions(SHAPE, options);
   /** Everything, for as long as the file may be one value over many lines. */
   let chunks: Uint8Array[] | undefined = [];
   let lines: LinesFile | undefined;
@@ -119,7 +116,10 @@ export async function readTranscript(
     : file;
 }
 
-const SHAPE: Shape<ReadTranscriptOptions> = { keep: oneOf("all", "live", "window"), onLine: callback };
+const SHAPE: Shape<ReadTranscriptOptions, keyof ReadTranscriptOptions> = {
+  keep: withDefault(oneOf("all", "live", "window"), "all"),
+  onLine: withDefault(callback, () => {}),
+};
 
 /** The text of a file: a value in each line, or one value. */
 export function transcriptText({ form, wire }: Pick<TranscriptFile, "form" | "wire">): string {

@@ -15,21 +15,39 @@ export interface ConversationOptions
       "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool" | "autoContinue" | "onEvent"
     >,
     OwnConversationOptions {
-  /** Whether the agent is told to go on after an automatic compaction: loops do so by themselves, and not every model takes a user's message behind a tool result. @default never */
+  /**
+   * Whether the agent is told to go on after an automatic compaction: loops do so by themselves, and not every model
+   * takes a user's message behind a tool result.
+   * @default `never`
+   * @when your loop waits for a user's message after a compaction
+   */
   readonly autoContinue?: SessionOptions["autoContinue"];
-  /** Called for every event, in order, with the id of a conversation that `for` gave, or of LangChain's thread. What it throws is ignored. @default none */
+  /**
+   * Called for every event, in order, with the id of a conversation that `for` gave, or of LangChain's thread. What
+   * it throws is ignored.
+   * @default none
+   * @when you show what happens
+   */
   readonly onEvent?: (event: SessionEvent, id?: string) => void;
 }
 
 /** What only a host takes; everything has a default. */
 export interface OwnConversationOptions {
-  /** Called with what each call for a summary used, which the usage of your own requests does not count. @default none */
+  /**
+   * Called with what each call for a summary used, which the usage of your own requests does not count.
+   * @default none
+   * @when you bill or watch tokens
+   */
   readonly onUsage?: (used: SummaryUsage, id?: string) => void;
-  /** Makes an OpenTelemetry span of each call for a summary: `telemetry: { tracer }`. @default none */
+  /**
+   * Makes an OpenTelemetry span of each call for a summary: `telemetry: { tracer }`.
+   * @default none
+   * @when you trace with OpenTelemetry
+   */
   readonly telemetry?: CarryoverTelemetry;
-  /** Hooks around a compaction, in order. @default none */
+  /** Hooks around a compaction, in order. @default none @from document 003 @when as for a session */
   readonly hooks?: readonly SessionHook[];
-  /** The present time; the system's when unset. @default the system's */
+  /** The present time; the system's when unset. @default the system's @when in tests */
   readonly clock?: Clock;
 }
 

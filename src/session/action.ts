@@ -154,11 +154,20 @@ export type RunResult =
 
 /** What the caller knows when it asks for the next action. */
 export interface NextActionOptions {
-  /** Before the model is called (the default), or after it has answered: then edits that pay are made. @default before-call */
+  /**
+   * Before the model is called (the default), or after it has answered: then edits that pay are made.
+   * @default before-call
+   * @when you ask after an answer, so that edits that pay are made then
+   */
   readonly moment?: Moment;
-  /** `manual`: a person wants a compaction now. @default none */
+  /** `manual`: a person wants a compaction now. @default none @when a person asks for a compaction */
   readonly demand?: "none" | "manual";
-  /** Time since the last request, where known: the provider's cache may be gone. @default 0 */
+  /**
+   * Time since the last request, where known: the provider's cache may be gone.
+   * @default 0
+   * @from decision 0007
+   * @when you know how long the conversation rested: the cache may be gone
+   */
   readonly idleMs?: number;
 }
 

@@ -134,9 +134,7 @@ async function boundOutputs(
   const wanted = new Set(handles);
   const { options, ports } = runtime;
   const { unbounded, state } = runtime.view();
-  const { redaction, redactOutputs } = options;
   const recallTool = recallToolOf(options);
-  const redact = redaction !== "off" && redactOutputs === "on" ? redaction : undefined;
   const edits: Edit[] = [];
   for (const message of state.history.transcript) {
     for (const [partIndex, part] of message.parts.entries()) {
@@ -146,7 +144,7 @@ async function boundOutputs(
       const limits = unbounded.get(partHandle);
       const bounded = await boundToolOutput(text, {
         signal,
-        ...omitUndefined({ limits, store: ports.spills, redact, recallTool }),
+        ...omitUndefined({ limits, store: ports.spills, recallTool }),
       });
       if (bounded.cut === undefined) continue;
       // Without a store the transcript itself keeps the whole output, under the handle of the part.

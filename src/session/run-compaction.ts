@@ -144,7 +144,7 @@ async function carryOut(
   plan: CompactionPlan | NothingToCompact,
   { trigger, fits, signal, background }: HowCarriedOut,
 ): Promise<FinishedCompaction> {
-  const { ports, options, log } = runtime;
+  const { ports, log } = runtime;
   const { history, hookStrikes } = runtime.state();
   const clock: Clock =
     background === "unheld"
@@ -160,7 +160,7 @@ async function carryOut(
       signal,
       hookStrikes,
       afterFailure: fits ? "keep" : "fold",
-      ...omitUndefined({ hooks: ports.hooks, sessionId: options.sessionId }),
+      ...omitUndefined({ hooks: ports.hooks }),
       onEvent(told) {
         const event: CompactionEvent = background ? { ...told, background: true } : told;
         if (event.type === "compaction_end") end = event;

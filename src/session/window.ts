@@ -174,7 +174,11 @@ function repairAlone(message: Message): RepairedMessage {
 export interface ProviderManagement {
   /** `clears`: old tool results; `compacts`: these, and the old part of the conversation. @default nothing */
   readonly acts?: "nothing" | "clears" | "compacts";
-  /** Whose compaction blocks it takes back; what it cannot read goes out as our shadow of it. @default everybody's */
+  /**
+   * Whose compaction blocks it takes back; what it cannot read goes out as our shadow of it.
+   * @default everybody's
+   * @when the conversation moves between providers
+   */
   readonly reads?: readonly string[] | "all";
 }
 

@@ -14,7 +14,7 @@ import type { CompactionPart } from "../transcript/part.ts";
  * kept verbatim, then everything newer.
  */
 export function compactionBoundary(options: CompactionBoundaryOptions): Stage {
-  const { from, system = "hide" } = readOptions(SHAPE, options, options);
+  const { from, system } = readOptions(SHAPE, options);
   return (transcript) => {
     const found = findCompletedCompaction(transcript);
     if (found === undefined) return [];

@@ -5,7 +5,7 @@ import {
   listOf,
   numberFrom,
   objectOf,
-  readOptions,
+  optionsCheck,
   required,
   rule,
   type Shape,
@@ -25,7 +25,7 @@ import { filterCompacted } from "./boundary.ts";
  * nothing more: the best choice is always all edits from some message on.
  */
 export function planEdits(request: PlanEditsRequest): EditPlan {
-  readOptions(SHAPE, request, request);
+  checkRequest(request);
   const wire = measureWire(request);
   const prices = pricesOf(request, wire);
   const tallies = tallyFromEachPlace(wire, prices);
@@ -140,6 +140,8 @@ const SHAPE: Shape<PlanEditsRequest> = {
   leastTokens: numberFrom(0),
   thoughts: objectOf({ tokensOf: required(callback), multiplier: required(numberFrom(0)) }),
 };
+
+const checkRequest = optionsCheck(SHAPE);
 
 function pricesOf({ profile, expectedTurns, idleMs = 0 }: PlanEditsRequest, wire: CachedWire): CachePrices {
   const { readMultiplier, writeMultiplier } = profile;

@@ -1,4 +1,4 @@
-import { callback, limitFrom, readOptions, required, type Shape } from "../text/check.ts";
+import { callback, limitFrom, readOptions, required, type Shape, withDefault } from "../text/check.ts";
 import { commonLimit } from "../text/clip.ts";
 import {
   handleOf,
@@ -19,7 +19,7 @@ import { cutToLength, shrinkToFit } from "./shrink.ts";
  * are too long their texts are shortened, and as a last resort parts are hidden, so the budget always holds.
  */
 export function charBudget(options: CharBudgetOptions): Stage {
-  const budget = readOptions(BUDGET_SHAPE, BUDGET_DEFAULTS, options);
+  const budget = readOptions(BUDGET_SHAPE, options);
   return (transcript) => {
     const { edits, kept, chars } = hideOldest(transcript, budget);
     const roomChars = budget.maxChars - budget.frameChars(edits.length);
@@ -37,17 +37,11 @@ export interface CharBudgetOptions {
   readonly render?: (message: Message) => string;
 }
 
-const BUDGET_DEFAULTS: Required<CharBudgetOptions> = {
-  maxChars: Number.POSITIVE_INFINITY,
-  frameChars: () => 0,
-  render: renderMessage,
-};
-
-const BUDGET_SHAPE: Shape<CharBudgetOptions> = {
+const BUDGET_SHAPE: Shape<CharBudgetOptions, "frameChars" | "render"> = {
   // Less could not hold the frame and a notice.
   maxChars: required(limitFrom(512)),
-  frameChars: callback,
-  render: callback,
+  frameChars: withDefault(callback, () => 0),
+  render: withDefault(callback, renderMessage),
 };
 
 /**
@@ -170,7 +164,7 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
 
 /** True when all messages and their frame fit; stops rendering as soon as they do not, and seldom begins in vain. */
 export function fitsBudget(messages: Transcript, options: FitOptions): boolean {
-  const { maxChars, frameChars = BUDGET_DEFAULTS.frameChars, render = BUDGET_DEFAULTS.render } = options;
+  const { maxChars, frameChars = () => 0, render = renderMessage } = options;
   const atLeast = options.leastChars ?? (options.render === undefined ? leastChars : () => 0);
   let least = 0;
   for (let index = messages.length - 1; index >= 0; index--) {

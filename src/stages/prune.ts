@@ -1,4 +1,4 @@
-import { listOf, numberFrom, objectOf, readOptions, type Shape, text } from "../text/check.ts";
+import { listOf, numberFrom, objectOf, readOptions, type Shape, text, withDefault } from "../text/check.ts";
 import {
   ESTIMATE_TOKENS_SHAPE,
   type EstimateTokensOptions,
@@ -21,26 +21,47 @@ import { filterCompacted, startOfNewestTurns } from "./boundary.ts";
  * stays stored, and `restore` brings it back.
  */
 export function prune(messages: Transcript, options: PruneOptions = {}): PrunePlan {
-  return planPrune(messages, readOptions(PRUNE_SHAPE, PRUNE_DEFAULTS, options));
+  return planPrune(messages, readOptions(PRUNE_SHAPE, options));
 }
 
 /** The same plan as a stage; without edits when clearing would save too little. */
 export function pruneStage(options: PruneOptions = {}): Stage {
-  const settings = readOptions(PRUNE_SHAPE, PRUNE_DEFAULTS, options);
+  const settings = readOptions(PRUNE_SHAPE, options);
   return (transcript) => planPrune(transcript, settings).edits;
 }
 
 /** Options of `prune`. */
 export interface PruneOptions {
-  /** The newest outputs that stay, in tokens; zero clears everything outside the protected turns. @default 40,000 */
+  /**
+   * The newest outputs that stay, in tokens; zero clears everything outside the protected turns.
+   * @default 40,000
+   * @when more of the newest outputs must stay
+   */
   readonly protectTokens?: number;
-  /** Nothing is cleared unless it saves more than this, since each change invalidates the provider's cached prefix. @default 20,000 */
+  /**
+   * Nothing is cleared unless it saves more than this, since each change invalidates the provider's cached prefix.
+   * @default 20,000
+   * @when a change of the prefix is cheaper or dearer for you
+   */
   readonly minimumTokens?: number;
-  /** How many of the newest turns stay whole. @default 2 */
+  /**
+   * How many of the newest turns stay whole.
+   * @default 2
+   * @unit turns of the user
+   * @when one turn of yours is a long loop: 0 lets old outputs of it go
+   */
   readonly protectTurns?: number;
-  /** Tools whose results are never cleared; upper and lower case are the same. @default skill */
+  /**
+   * Tools whose results are never cleared; upper and lower case are the same.
+   * @default skill
+   * @when a tool prints instructions that must stay
+   */
   readonly protectedTools?: readonly string[];
-  /** How outputs are counted; the thresholds are meant for the default, a quarter of the characters. @default characters / 4 */
+  /**
+   * How outputs are counted; the thresholds are meant for the default, a quarter of the characters.
+   * @default characters / 4
+   * @when the thresholds shall count real tokens
+   */
   readonly estimate?: EstimateTokensOptions;
 }
 
@@ -85,22 +106,13 @@ export const PRUNE_PROTECT_TURNS = 2;
 /** Tools whose results are never cleared; upper and lower case are the same. */
 export const PRUNE_PROTECTED_TOOLS: readonly string[] = ["skill"];
 
-/** What `prune` does where its options say nothing. */
-export const PRUNE_DEFAULTS: Required<PruneOptions> = {
-  protectTokens: PRUNE_PROTECT,
-  minimumTokens: PRUNE_MINIMUM,
-  protectTurns: PRUNE_PROTECT_TURNS,
-  protectedTools: PRUNE_PROTECTED_TOOLS,
-  estimate: {},
-};
-
 /** What each option of `prune` may be. */
-export const PRUNE_SHAPE: Shape<PruneOptions> = {
-  protectTokens: numberFrom(0),
-  minimumTokens: numberFrom(0),
-  protectTurns: numberFrom(0),
-  protectedTools: listOf(text),
-  estimate: objectOf(ESTIMATE_TOKENS_SHAPE),
+export const PRUNE_SHAPE: Shape<PruneOptions, keyof PruneOptions> = {
+  protectTokens: withDefault(numberFrom(0), PRUNE_PROTECT),
+  minimumTokens: withDefault(numberFrom(0), PRUNE_MINIMUM),
+  protectTurns: withDefault(numberFrom(0), PRUNE_PROTECT_TURNS),
+  protectedTools: withDefault(listOf(text), PRUNE_PROTECTED_TOOLS),
+  estimate: withDefault(objectOf(ESTIMATE_TOKENS_SHAPE), {}),
 };
 
 function planPrune(messages: Transcript, settings: Required<PruneOptions>): PrunePlan {

@@ -1,4 +1,4 @@
-import { listOf, numberFrom, readOptions, type Shape, text } from "../text/check.ts";
+import { listOf, numberFrom, readOptions, type Shape, text, withDefault } from "../text/check.ts";
 import { hashText } from "../text/hash-text.ts";
 import { tryJson } from "../text/json.ts";
 import { mapStrings } from "../text/map-strings.ts";
@@ -22,7 +22,7 @@ import { PRUNE_PROTECT_TURNS, PRUNE_PROTECTED_TOOLS } from "./prune.ts";
  * again or of a file that was rewritten, outputs that are repeated later, long inputs of edits that failed.
  */
 export function supersede(options: SupersedeOptions = {}): Stage {
-  const { protectTurns, protectedTools } = readOptions(SHAPE, DEFAULTS, options);
+  const { protectTurns, protectedTools } = readOptions(SHAPE, options);
   const isProtected = createToolMatcher(protectedTools);
   return (transcript) => {
     const window = filterCompacted(transcript);
@@ -51,12 +51,10 @@ export interface SupersedeOptions {
   readonly protectedTools?: readonly string[];
 }
 
-const DEFAULTS: Required<SupersedeOptions> = {
-  protectTurns: PRUNE_PROTECT_TURNS,
-  protectedTools: PRUNE_PROTECTED_TOOLS,
+const SHAPE: Shape<SupersedeOptions, keyof SupersedeOptions> = {
+  protectTurns: withDefault(numberFrom(0), PRUNE_PROTECT_TURNS),
+  protectedTools: withDefault(listOf(text), PRUNE_PROTECTED_TOOLS),
 };
-
-const SHAPE: Shape<SupersedeOptions> = { protectTurns: numberFrom(0), protectedTools: listOf(text) };
 
 /** Strings of a failed edit's input up to this length stay, so that it can be seen what was tried. */
 const SUPERSEDE_KEEP_INPUT_CHARS = 200;

@@ -8,6 +8,7 @@ import {
   required,
   type Shape,
   text,
+  withDefault,
 } from "../text/check.ts";
 import { groupBy } from "../text/group-by.ts";
 import { shouldUseHeadTail } from "../text/head-tail.ts";
@@ -29,14 +30,14 @@ import { clipInput } from "./cut-part.ts";
 
 /** Cuts tool results and their inputs by age, in three tiers: the newest results stay whole, older ones keep less. */
 export function graduatedTiers(options: GraduatedTiersOptions): Stage {
-  const checked = readOptions(TIERS_SHAPE, options, options);
+  const checked = readOptions(TIERS_SHAPE, options);
   return (transcript) => cutsByAge(transcript, checked)(transcript);
 }
 
 /** The stage for some messages of a transcript: one that will be hidden need not be searched for words of errors. */
 export function cutsByAge(
   transcript: Transcript,
-  { limits, neverCutTools = FORK_NO_TRUNCATION_TOOLS }: GraduatedTiersOptions,
+  { limits, neverCutTools }: Required<GraduatedTiersOptions>,
 ): Stage {
   const tiered = groupBy(resultsWithTiers(transcript, limits), ({ result }) => result.message);
   return (messages) => {
@@ -80,13 +81,13 @@ export const TIER_LIMITS_SHAPE: Shape<TierLimits> = {
 /** Limits of tiers have the counts in them, so these may be given too. */
 const checkCounts = optionsCheck({ ...TIER_LIMITS_SHAPE, resultChars: anything, paramsChars: anything });
 
-const TIERS_SHAPE: Shape<GraduatedTiersOptions> = {
-  limits: required(objectOf(TIER_LIMITS_SHAPE)),
-  neverCutTools: listOf(text),
-};
-
 /** Tools whose results are never cut. */
 export const FORK_NO_TRUNCATION_TOOLS: readonly string[] = ["ask_user_questions", "question", "skill"];
+
+const TIERS_SHAPE: Shape<GraduatedTiersOptions, "neverCutTools"> = {
+  limits: required(objectOf(TIER_LIMITS_SHAPE)),
+  neverCutTools: withDefault(listOf(text), FORK_NO_TRUNCATION_TOOLS),
+};
 
 function cutOutput(part: ToolPart, limitChars: number): ToolPart {
   const text = outcomeText(part.outcome);
@@ -111,9 +112,9 @@ export type Tier = 1 | 2 | 3;
 
 /** How many results the two newest tiers hold. */
 export interface TierCounts {
-  /** Newest results in the first tier. @default 5 */
+  /** Newest results in the first tier. @default 5 @unit results */
   readonly tier1Count: number;
-  /** Results in the second tier, behind those of the first. @default 10 */
+  /** Results in the second tier, behind those of the first. @default 10 @unit results */
   readonly tier2Count: number;
 }
 

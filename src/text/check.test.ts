@@ -7,6 +7,7 @@ import {
   ConfigurationError,
   callback,
   check,
+  defaultsOf,
   either,
   flag,
   limitFrom,
@@ -23,9 +24,11 @@ import {
   recordOf,
   required,
   rule,
+  type Shape,
   show,
   text,
   wholeFrom,
+  withDefault,
 } from "./check.ts";
 
 const texts = (shape: Record<string, Rule>, value: unknown): readonly string[] =>
@@ -82,21 +85,44 @@ describe("a rule", () => {
 });
 
 describe("options", () => {
-  const shape = { maxLines: wholeFrom(0), maxBytes: wholeFrom(0), mode: oneOf("head", "tail") };
-  const defaults = { maxLines: 10, maxBytes: 100, mode: "head" };
+  interface Limits {
+    readonly maxLines?: number;
+    readonly maxBytes?: number;
+    readonly mode?: "head" | "tail";
+  }
+  const shape: Shape<Limits, "maxLines" | "mode"> = {
+    maxLines: withDefault(wholeFrom(0), 10),
+    maxBytes: wholeFrom(0),
+    mode: withDefault(oneOf("head", "tail"), "head"),
+  };
 
-  it("are completed with the defaults, which stay as they are", () => {
-    expect(readOptions(shape, defaults)).toEqual(defaults);
-    expect(readOptions(shape, defaults, { maxLines: 3, mode: undefined })).toEqual({
-      ...defaults,
+  it("are completed with the defaults of their shape", () => {
+    expect(defaultsOf(shape)).toEqual({ maxLines: 10, mode: "head" });
+    expect(readOptions(shape)).toEqual({ maxLines: 10, mode: "head" });
+    expect(readOptions(shape, { maxLines: 3, maxBytes: 5, mode: undefined })).toEqual({
       maxLines: 3,
+      maxBytes: 5,
+      mode: "head",
     });
-    expect(defaults).toEqual({ maxLines: 10, maxBytes: 100, mode: "head" });
+  });
+
+  it("have rules for just the values that their interface has", () => {
+    // @ts-expect-error: the interface has a word more.
+    const tooFew: Shape<Limits> = { ...shape, mode: oneOf("head") };
+    // @ts-expect-error: the rule has a word more.
+    const tooMany: Shape<Limits> = { ...shape, mode: oneOf("head", "tail", "both") };
+    // @ts-expect-error: an option without a rule.
+    const missing: Shape<Limits> = { maxLines: wholeFrom(0), maxBytes: wholeFrom(0) };
+    // @ts-expect-error: a rule without an option.
+    const unknown: Shape<Limits> = { maxLines: text, maxBytes: text, mode: text, color: text };
+    // @ts-expect-error: a default that the rule would refuse.
+    const wrongDefault: Shape<Limits> = { ...shape, mode: withDefault(oneOf("head", "tail"), "both") };
+    expect([tooFew, tooMany, missing, unknown, wrongDefault]).toHaveLength(5);
   });
 
   it("are refused with every problem at once", () => {
     const given = { maxLines: -1, maxByte: 5, mode: "middle", nothing: 1 };
-    expect(() => readOptions(shape, defaults, given)).toThrow(ConfigurationError);
+    expect(() => readOptions(shape, given)).toThrow(ConfigurationError);
     expect(texts(shape, given)).toEqual([
       "maxLines is -1; give a whole number of 0 or more",
       "maxByte is not an option; did you mean maxBytes?",

@@ -12,7 +12,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** What one option may be. */
+/** What a value may be. */
 export interface Rule {
   /** Completes the sentence "… is 5; give …". */
   readonly expects: string;
@@ -21,15 +21,36 @@ export interface Rule {
   /** Set where a key is no option, and what to give instead is known: `gone`. */
   readonly isGone?: true;
   /** The keys of the object that it allows, for whoever lists or counts options. */
-  readonly shape?: Shape;
+  readonly shape?: Rules;
   /** Everything wrong with a value; empty when it can be used. */
   find(value: unknown, path: readonly string[]): readonly Problem[];
 }
 
-/** The rules of an object by key. An unset or `undefined` value is a problem only where its rule is `required`. */
-export type Shape<Options = Readonly<Record<string, unknown>>> = Readonly<
-  Record<keyof Options & string, Rule>
->;
+/** A rule for values of one type, and what counts where none is given. */
+export interface RuleFor<Value> extends Rule {
+  readonly default?: Value;
+  /** Never set: with it the compiler refuses a rule for other values than the option has. */
+  readonly type?: (value: Value) => Value;
+}
+
+/**
+ * The options of an interface: of each its rule, and of those in `Defaulted` the default, which is written here and nowhere
+ * else. An unset or `undefined` value is a problem only where its rule is `required`.
+ */
+export type Shape<Options, Defaulted extends keyof Options = never> = {
+  readonly [Key in keyof Options]-?: RuleFor<Exclude<Options[Key], undefined>>;
+} & { readonly [Key in Defaulted]: { readonly default: Exclude<Options[Key], undefined> } };
+
+/** The values that count where none are given. */
+export type Defaults<Options, Defaulted extends keyof Options> = {
+  readonly [Key in Defaulted]-?: Exclude<Options[Key], undefined>;
+};
+
+/** Options that were read: those with a default are set. */
+export type Completed<Options, Defaulted extends keyof Options> = Options & Defaults<Options, Defaulted>;
+
+/** The rules of an object by key. */
+export type Rules = Readonly<Record<string, Rule & { readonly default?: unknown }>>;
 
 /** What is wrong with one value, as a sentence that says what to give instead. */
 export interface Problem {
@@ -38,7 +59,7 @@ export interface Problem {
 }
 
 /** Everything that is wrong with options, unknown and missing keys included; empty when they can be used. */
-export function check(shape: Shape, value: unknown, path: readonly string[] = []): readonly Problem[] {
+export function check(shape: Rules, value: unknown, path: readonly string[] = []): readonly Problem[] {
   if (!isObject(value))
     return [problem(path, `${path.length === 0 ? "the options are" : "is"} ${show(value)}; give an object`)];
   const missing = Object.entries(shape).filter(([key, rule]) => rule.isRequired && !isGiven(value, key));
@@ -55,7 +76,7 @@ export function check(shape: Shape, value: unknown, path: readonly string[] = []
 }
 
 /** The keys of a shape that may be given. */
-export function acceptedKeys(shape: Shape): readonly string[] {
+export function acceptedKeys(shape: Rules): readonly string[] {
   return Object.keys(shape).filter((key) => !shape[key]?.isGone);
 }
 
@@ -77,7 +98,7 @@ export const NO_OPTIONS: Readonly<Record<never, never>> = Object.freeze({});
  */
 // Annotated as pure, like every function that makes a rule or a check, so that bundlers leave unused ones out.
 /* @__NO_SIDE_EFFECTS__ */
-export function optionsCheck(shape: Shape, path: readonly string[] = []): (options: unknown) => void {
+export function optionsCheck(shape: Rules, path: readonly string[] = []): (options: unknown) => void {
   const requiredKeys = Object.keys(shape).filter((key) => shape[key]?.isRequired);
   return (options) => {
     if (options === NO_OPTIONS || isUsable(shape, requiredKeys, options)) return;
@@ -85,7 +106,7 @@ export function optionsCheck(shape: Shape, path: readonly string[] = []): (optio
   };
 }
 
-function isUsable(shape: Shape, requiredKeys: readonly string[], options: unknown): boolean {
+function isUsable(shape: Rules, requiredKeys: readonly string[], options: unknown): boolean {
   try {
     if (options === undefined) return requiredKeys.length === 0;
     if (!isObject(options)) return false;
@@ -110,15 +131,32 @@ export function throwProblems(problems: readonly Problem[]): void {
   if (problems.length > 0) throw new ConfigurationError(problems.map(({ text }) => text));
 }
 
-/** The options completed with the defaults; throws one error that lists every problem. */
-export function readOptions<Options extends object>(
-  shape: Shape,
-  defaults: Options,
+/** The options completed with the defaults of their shape; throws one error that lists every problem. */
+export function readOptions<Options extends object, Defaulted extends keyof Options = never>(
+  shape: Shape<Options, Defaulted>,
   value: unknown = {},
-): Options {
-  throwProblems(check(shape, value));
+): Completed<Options, Defaulted> {
+  throwProblems(check(shape as Rules, value));
   const given = Object.entries(value as object).filter(([, item]) => item !== undefined);
-  return { ...defaults, ...(Object.fromEntries(given) as Partial<Options>) };
+  return { ...defaultsOf(shape), ...Object.fromEntries(given) } as Completed<Options, Defaulted>;
+}
+
+/** What counts where nothing is given. */
+/* @__NO_SIDE_EFFECTS__ */
+export function defaultsOf<Options, Defaulted extends keyof Options = never>(
+  shape: Shape<Options, Defaulted>,
+): Defaults<Options, Defaulted> {
+  const known = Object.entries(shape as Rules).filter(([, rule]) => rule.default !== undefined);
+  return Object.fromEntries(known.map(([key, rule]) => [key, rule.default])) as Defaults<Options, Defaulted>;
+}
+
+/** The same rule for an option that counts as `value` where it is not given. */
+/* @__NO_SIDE_EFFECTS__ */
+export function withDefault<Value>(
+  rule: RuleFor<Value>,
+  value: NoInfer<Value>,
+): RuleFor<Value> & { readonly default: Value } {
+  return { ...rule, default: value };
 }
 
 /** A rule from a sentence and a test. */
@@ -138,24 +176,24 @@ export function rule(expects: string, allows: (value: unknown) => boolean): Rule
 }
 
 export const anything: Rule = rule("anything", () => true);
-export const text: Rule = rule("a text", (value) => typeof value === "string" && value !== "");
+export const text: RuleFor<string> = rule("a text", (value) => typeof value === "string" && value !== "");
 /** A text that may be empty. */
-export const anyText: Rule = rule("a text", (value) => typeof value === "string");
+export const anyText: RuleFor<string> = rule("a text", (value) => typeof value === "string");
 /** A measured number, which may be none. */
-export const aNumber: Rule = rule("a number", (value) => typeof value === "number");
+export const aNumber: RuleFor<number> = rule("a number", (value) => typeof value === "number");
 /** A measured size or time, which may be none: what is not a number counts as unknown. */
-export const aMeasure: Rule = rule(
+export const aMeasure: RuleFor<number> = rule(
   "a number of 0 or more",
   (value) => typeof value === "number" && !(value < 0),
 );
-export const flag: Rule = rule("true or false", (value) => typeof value === "boolean");
+export const flag: RuleFor<boolean> = rule("true or false", (value) => typeof value === "boolean");
 export const callback: Rule = rule("a function", (value) => typeof value === "function");
 /** What ends a call early. */
 export const abortSignal: Rule = rule("an AbortSignal", (value) => isObject(value) && "aborted" in value);
 
 /** The same rule for a key that must be given. */
 /* @__NO_SIDE_EFFECTS__ */
-export function required(rule: Rule): Rule {
+export function required<Value>(rule: RuleFor<Value>): RuleFor<Value> {
   return { ...rule, isRequired: true };
 }
 
@@ -197,22 +235,21 @@ export function methods(...names: readonly string[]): Rule {
 
 /** One of these words. */
 /* @__NO_SIDE_EFFECTS__ */
-export function oneOf(...words: readonly string[]): Rule {
-  return rule(
-    words.map((word) => JSON.stringify(word)).join(" or "),
-    (value) => typeof value === "string" && words.includes(value),
+export function oneOf<Word extends string>(...words: readonly Word[]): RuleFor<Word> {
+  return rule(words.map((word) => JSON.stringify(word)).join(" or "), (value) =>
+    words.some((word) => word === value),
   );
 }
 
 /** A number of at least `least`; `Infinity` too, which means that nothing is cut. */
 /* @__NO_SIDE_EFFECTS__ */
-export function limitFrom(least: number): Rule {
+export function limitFrom(least: number): RuleFor<number> {
   return rule(`a number of ${least} or more`, (value) => typeof value === "number" && value >= least);
 }
 
 /** A finite number of at least `least`. */
 /* @__NO_SIDE_EFFECTS__ */
-export function numberFrom(least: number): Rule {
+export function numberFrom(least: number): RuleFor<number> {
   return rule(
     `a number of ${least} or more`,
     (value) => Number.isFinite(value) && (value as number) >= least,
@@ -221,13 +258,13 @@ export function numberFrom(least: number): Rule {
 
 /** A finite number greater than `bound`. */
 /* @__NO_SIDE_EFFECTS__ */
-export function numberAbove(bound: number): Rule {
+export function numberAbove(bound: number): RuleFor<number> {
   return rule(`a number above ${bound}`, (value) => Number.isFinite(value) && (value as number) > bound);
 }
 
 /** A whole number of at least `least`. */
 /* @__NO_SIDE_EFFECTS__ */
-export function wholeFrom(least: number): Rule {
+export function wholeFrom(least: number): RuleFor<number> {
   return rule(
     `a whole number of ${least} or more`,
     (value) => Number.isSafeInteger(value) && (value as number) >= least,
@@ -236,13 +273,13 @@ export function wholeFrom(least: number): Rule {
 
 /** An object with these keys and no others. */
 /* @__NO_SIDE_EFFECTS__ */
-export function objectOf(shape: Shape): Rule {
+export function objectOf(shape: Rules): Rule {
   return { expects: "an object", shape, find: (value, path) => check(shape, value, path) };
 }
 
 /** A list whose items all keep the rule. */
 /* @__NO_SIDE_EFFECTS__ */
-export function listOf(item: Rule): Rule {
+export function listOf<Item>(item: RuleFor<Item>): RuleFor<readonly Item[]> {
   return {
     expects: `a list, each item ${item.expects}`,
     ...shapeOf(item),
@@ -273,7 +310,10 @@ export function recordOf(key: { readonly expects: string; readonly pattern: RegE
 
 /** The first rule or the second; where both refuse, the problems are those of the rule that fits the kind of the value. */
 /* @__NO_SIDE_EFFECTS__ */
-export function either(first: Rule, second: Rule): Rule {
+export function either<First, Second>(
+  first: RuleFor<First>,
+  second: RuleFor<Second>,
+): RuleFor<First | Second> {
   const expects = second.isGone ? first.expects : `${first.expects}, or ${second.expects}`;
   return {
     expects,

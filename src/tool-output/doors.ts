@@ -1,4 +1,15 @@
-import { gone, methods, objectOf, oneOf, optionsCheck, rule, type Shape, text } from "../text/check.ts";
+import {
+  check,
+  gone,
+  methods,
+  objectOf,
+  oneOf,
+  optionsCheck,
+  rule,
+  type Shape,
+  text,
+  throwProblems,
+} from "../text/check.ts";
 import { REDACT_SHAPE, type RedactOptions } from "../text/secrets/redact-secrets.ts";
 import type { Cut } from "../text/truncate.ts";
 import { isObject } from "../text/unknown-value.ts";
@@ -23,17 +34,42 @@ export async function boundToolOutput(
 
 /** Options of `boundToolOutput`. */
 export interface BoundToolOutputOptions {
-  /** What is not given has its default; 0 turns a limit off. */
+  /**
+   * What is not given has its default; 0 turns a limit off.
+   * @default `DEFAULT_TOOL_OUTPUT_LIMITS`
+   * @when one tool needs other limits
+   */
   readonly limits?: Partial<ToolOutputLimits>;
-  /** Keeps the whole of an output that is cut, for recall; without one the omitted part is lost. @default none */
+  /**
+   * Keeps the whole of an output that is cut, for recall; without one the omitted part is lost.
+   * @default none
+   * @when what is cut shall be read again
+   */
   readonly store?: SpillStore;
-  /** What was left out of the output before, from its tool part: with it the output is returned as it is. @default none */
+  /**
+   * What was left out of the output before, from its tool part: with it the output is returned as it is.
+   * @default none
+   * @from this project
+   * @when an output may come by twice
+   */
   readonly cut?: Cut | undefined;
-  /** When given, secrets are replaced before anything is cut; the store keeps the raw output. @default off */
+  /**
+   * When given, secrets are replaced before anything is cut; the store keeps the raw output.
+   * @default off
+   * @from this project
+   * @when outputs hold secrets
+   */
   readonly redact?: RedactOptions;
-  /** The tool with which the model can read what the store keeps; named in notices. @default none */
+  /**
+   * The tool with which the model can read what the store keeps; named in notices.
+   * @default none
+   * @from this project
+   * @when the model has a tool that reads the store
+   */
   readonly recallTool?: string;
 }
+
+const STORE_RULE = methods("put", "get");
 
 const SHAPE: Shape<BoundToolOutputOptions> = {
   ...gone({
@@ -43,7 +79,7 @@ const SHAPE: Shape<BoundToolOutputOptions> = {
     signal: "give a store that ends by itself",
   }),
   limits: objectOf(TOOL_OUTPUT_LIMIT_SHAPE),
-  store: methods("put", "get"),
+  store: STORE_RULE,
   cut: rule("the cut of a tool part", isObject),
   redact: objectOf(REDACT_SHAPE),
   recallTool: text,
@@ -58,7 +94,11 @@ export async function truncateToolContent<Block extends ToolContentBlock>(
   store?: SpillStore,
   options: TruncateToolContentOptions = {},
 ): Promise<ToolOutputResult<Block | TextBlock>> {
-  checkTruncate(options);
+  throwProblems([
+    ...(limits === undefined ? [] : check(TOOL_OUTPUT_LIMIT_SHAPE, limits, ["limits"])),
+    ...(store === undefined ? [] : STORE_RULE.find(store, ["store"])),
+    ...check(TRUNCATE_SHAPE, options),
+  ]);
   return truncateContent(blocks, limits, store, options);
 }
 
@@ -72,7 +112,7 @@ export interface TruncateToolContentOptions {
 
 const ELSEWHERE = "call boundToolOutput, which takes it";
 
-const checkTruncate = optionsCheck({
+const TRUNCATE_SHAPE = {
   ...gone({ cut: ELSEWHERE, redact: ELSEWHERE, recallTool: ELSEWHERE }),
   ...gone({
     binary: "leave it out: what cannot be read becomes a notice",
@@ -80,4 +120,4 @@ const checkTruncate = optionsCheck({
   }),
   normalize: oneOf("on", "off"),
   spillTruncated: oneOf("on", "off"),
-} satisfies Shape<TruncateToolContentOptions>);
+} satisfies Shape<TruncateToolContentOptions>;

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationError } from "../text/check.ts";
-import { DEFAULT_TOOL_OUTPUT_LIMITS, isWithinLimits, resolveToolOutputLimits } from "./limits.ts";
+import { ConfigurationError, readOptions } from "../text/check.ts";
+import {
+  DEFAULT_TOOL_OUTPUT_LIMITS,
+  isWithinLimits,
+  type RawToolOutputLimits,
+  resolveToolOutputLimits,
+  TOOL_OUTPUT_LIMIT_SHAPE,
+} from "./limits.ts";
 
 const OFF = { maxLines: 0, maxBytes: 0, maxChars: 0, largeOutputThreshold: 0, truncateMode: "head_tail" };
 
@@ -16,7 +22,7 @@ describe("the limits of tool output", () => {
     expect(resolveToolOutputLimits()).toBe(DEFAULT_TOOL_OUTPUT_LIMITS);
   });
 
-  it.each([
+  it.each<{ name: string; raw: RawToolOutputLimits; changed: object }>([
     { name: "are off when not given", raw: {}, changed: {} },
     { name: "are off when undefined", raw: { maxLines: undefined, truncateMode: undefined }, changed: {} },
     { name: "are off at 0", raw: { maxLines: 0, largeOutputThreshold: 0 }, changed: {} },
@@ -54,13 +60,13 @@ describe("the limits of tool output", () => {
     { raw: [1], problem: "the options are a list" },
     { raw: "2000", problem: 'the options are "2000"' },
   ])("refuse $problem", ({ raw, problem }) => {
-    expect(() => resolveToolOutputLimits(raw)).toThrow(problem);
+    expect(() => readOptions(TOOL_OUTPUT_LIMIT_SHAPE, raw)).toThrow(problem);
   });
 
   it("list every problem at once (INT-5)", () => {
     const raw = { maxLines: -1, maxBytes: Number.NaN, truncateMode: "middle", lines: 3 };
     try {
-      resolveToolOutputLimits(raw);
+      readOptions(TOOL_OUTPUT_LIMIT_SHAPE, raw);
       expect.unreachable();
     } catch (error) {
       expect(error).toBeInstanceOf(ConfigurationError);

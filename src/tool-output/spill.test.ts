@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type SpillRef, type SpillStore, spillOutput } from "./spill.ts";
 
-import { truncateToolContent } from "./truncate-tool-content.ts";
-
 const stored: SpillRef = { status: "stored", handle: "h", sha256: "s", bytes: 1 };
 
 function storeThat(put: () => unknown): SpillStore {
@@ -93,11 +91,4 @@ describe("spillOutput", () => {
     expect(await spillOutput("x", { store, signal: AbortSignal.abort() })).toMatchObject({ code: "ABORTED" });
     expect(asked).toBe(0);
   });
-});
-
-it("says everything that is wrong with what it is given, by its name", async () => {
-  const store = { put: 1 } as unknown as SpillStore;
-  const limits = { maxLines: -1 };
-  const bounded = truncateToolContent([], limits, store, { binary: "no" } as never);
-  await expect(bounded).rejects.toThrow(/limits\.maxLines.*store.*binary/s);
 });

@@ -1,18 +1,5 @@
-import {
-  abortSignal,
-  check,
-  methods,
-  objectOf,
-  oneOf,
-  readOptions,
-  rule,
-  type Shape,
-  text,
-  throwProblems,
-} from "../text/check.ts";
-import { REDACT_SHAPE, type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
+import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import type { Cut } from "../text/truncate.ts";
-import { isObject } from "../text/unknown-value.ts";
 import { binaryType } from "./binary-content.ts";
 import { composeBlocks } from "./compose-blocks.ts";
 import { keepHeadAndTail, shownSize } from "./keep-head-and-tail.ts";
@@ -21,7 +8,6 @@ import {
   isWithinLimits,
   type RawToolOutputLimits,
   resolveToolOutputLimits,
-  TOOL_OUTPUT_LIMIT_SHAPE,
   type ToolOutputLimits,
 } from "./limits.ts";
 import {
@@ -64,11 +50,6 @@ export async function truncateToolContent<Block extends ToolContentBlock>(
   store?: SpillStore,
   options: ToolOutputOptions = {},
 ): Promise<ToolOutputResult<Block | TextBlock>> {
-  throwProblems([
-    ...(limits === undefined ? [] : check(TOOL_OUTPUT_LIMIT_SHAPE, limits, ["limits"])),
-    ...(store === undefined ? [] : STORE_RULE.find(store, ["store"])),
-    ...check(OPTIONS_SHAPE, options),
-  ]);
   return boundBlocks(blocks, { limits: resolveToolOutputLimits(limits), store, options });
 }
 
@@ -99,7 +80,7 @@ export async function boundToolOutput(
   output: string | readonly ToolContentBlock[],
   options: BoundToolOutputOptions = {},
 ): Promise<BoundedToolOutput> {
-  const { limits, store, ...rest } = readOptions(SHAPE, {} as BoundToolOutputOptions, options);
+  const { limits, store, ...rest } = options;
   const blocks = typeof output === "string" ? [{ type: "text", text: output } as const] : output;
   const request = { limits: completeToolOutputLimits(limits), store, options: rest };
   return withText(await boundBlocks(blocks, request));
@@ -138,24 +119,6 @@ export interface ToolOutputOptions {
   /** Ends the waiting for a store that does not answer. @default none */
   readonly signal?: AbortSignal;
 }
-
-const OPTIONS_SHAPE: Shape<ToolOutputOptions> = {
-  cut: rule("the cut of a tool part", isObject),
-  normalize: oneOf("on", "off"),
-  binary: oneOf("notice", "text"),
-  redact: objectOf(REDACT_SHAPE),
-  spillTruncated: oneOf("on", "off"),
-  recallTool: text,
-  signal: abortSignal,
-};
-
-const STORE_RULE = methods("put", "get");
-
-const SHAPE: Shape<BoundToolOutputOptions> = {
-  ...OPTIONS_SHAPE,
-  limits: objectOf(TOOL_OUTPUT_LIMIT_SHAPE),
-  store: STORE_RULE,
-};
 
 /** Options of `boundToolOutput`. */
 export interface BoundToolOutputOptions extends ToolOutputOptions {

@@ -26,16 +26,21 @@ export function estimateMessageTokens(
 export interface MessageEstimateOptions {
   /** How tokens are counted; characters / 4 when unset. @default documented */
   readonly estimator?: TokenEstimator;
-  /** The model that is asked next: usage of another one does not count, and its name tells the family. @default unset */
+  /**
+   * The model that is asked next: usage of another one does not count, and its name tells the family.
+   * @default unset
+   */
   readonly model?: ModelRef;
 }
 
 /** How a context is counted. */
 export interface ContextEstimateOptions extends MessageEstimateOptions {
   /**
-   * How many messages there were when the context last changed (compaction, pruning, archiving): the usage of
-   * those describes a context that no longer exists.
+   * How many messages there were when the context last changed (compaction, pruning, archiving): the usage of those
+   * describes a context that no longer exists.
    * @default 0
+   * @unit messages
+   * @from this project
    */
   readonly epochStartIndex?: number;
 }

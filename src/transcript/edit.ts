@@ -185,7 +185,11 @@ function applyEdit(draft: Draft, edit: Edit, at: number): void {
 
 /** When edits are applied. */
 export interface ApplyOptions {
-  /** Milliseconds since 1970, stamped on outputs that are cleared and on new messages. The engine has no clock of its own. */
+  /**
+   * Milliseconds since 1970, stamped on outputs that are cleared and on new messages. The engine has no clock of its
+   * own.
+   * @unit milliseconds since 1970
+   */
   readonly at: number;
 }
 

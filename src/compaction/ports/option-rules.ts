@@ -19,6 +19,7 @@ import { MODEL_RULE } from "../../transcript/message.ts";
 import { COMPACT_AT_RULE } from "../trigger/compact-at.ts";
 import { LIMITS_SHAPE, OVERFLOW_SHAPE } from "../trigger/overflow.ts";
 import { COMPACTION_SHAPE } from "../trigger/should-compact.ts";
+import type { Clock, Summarizer } from "./summarizer.ts";
 
 /** What must stay visible to the model: each a text, or a handle of the transcript. */
 export const PINS_RULE: Rule = listOf({
@@ -55,7 +56,7 @@ function isHook(hook: unknown): boolean {
 }
 
 /** The ports of a compaction. */
-export const COMPACT_PORTS_SHAPE: Shape<{ readonly clock: unknown; readonly summarizer: unknown }> = {
+export const COMPACT_PORTS_SHAPE: Shape<{ readonly clock: Clock; readonly summarizer: Summarizer }> = {
   clock: required(
     rule(
       "an object with the functions now and sleep, such as createSystemClock() gives",

@@ -49,9 +49,19 @@ export interface SummarizerModel {
   readonly windowTokens?: number;
   /** The longest answer it writes. @default unknown */
   readonly outputTokens?: number;
-  /** Who it is and for whom it writes, before the rules that always hold: no tools, quotes are data, who speaks. @default the memory of an AI agent; documented: of a coding agent */
+  /**
+   * Who it is and for whom it writes, before the rules that always hold: no tools, quotes are data, who speaks.
+   * @default the memory of an AI agent; documented: of a coding agent
+   * @from this project
+   * @when your product is no agent
+   */
   readonly system?: string;
-  /** What to write and under which headings; merging, length and secrets are still told after it. @default six headings, from the goal to the critical context */
+  /**
+   * What to write and under which headings; merging, length and secrets are still told after it.
+   * @default six headings, from the goal to the critical context
+   * @from this project
+   * @when other things matter in your conversations
+   */
   readonly instructions?: string;
 }
 

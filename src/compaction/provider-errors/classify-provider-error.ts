@@ -37,7 +37,10 @@ export function isContextLengthExceeded(error: unknown, options: ClassifyOptions
 
 /** What the caller knows about the error. */
 export interface ClassifyOptions {
-  /** Who sent it, where known: a few wordings mean an overflow from one provider only. @default read from the error */
+  /**
+   * Who sent it, where known: a few wordings mean an overflow from one provider only.
+   * @default read from the error
+   */
   readonly provider?: string;
 }
 

@@ -24,9 +24,9 @@ import {
 } from "./edits.ts";
 import {
   batchToAsk,
+  completeToolSummarySettings,
   handleOfRef,
   planToolSummaries,
-  readToolSummarySettings,
   type ToolSummaryBatch,
   type ToolSummarySettings,
 } from "./plan-tool-summaries.ts";
@@ -43,7 +43,7 @@ export async function maybeSummarizeToolResults(
 ): Promise<SummarizedToolResults> {
   throwProblems(check(SHAPE, options));
   const { settings, summarizer, clock, signal, waitMs = 0 } = options;
-  const known = readToolSummarySettings(settings);
+  const known = completeToolSummarySettings(settings);
   const stored = options.pending ?? [];
   if (known.strategy === "off") return { edits: [], notes: [], degraded: false, pending: stored };
   // What was asked for before a restart is asked for again.
@@ -124,7 +124,7 @@ export interface MaybeSummarizeOptions {
 
 const SHAPE: Shape<MaybeSummarizeOptions> = {
   ...COMPACT_PORTS_SHAPE,
-  // Its own keys are checked by readToolSummarySettings, and those of a compaction may be beside them.
+  // Its own keys are checked by completeToolSummarySettings, and those of a compaction may be beside them.
   settings: required(rule("settings such as { toolCallCutoff: 10 }", isObject)),
   signal: required(abortSignal),
   pending: listOf(rule("what the call before this one gave", isObject)),

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
-import { ConfigurationError } from "../../text/check.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
 import {
@@ -93,21 +92,6 @@ describe("planToolSummaries", () => {
     expect(ask(undefined)).toEqual(ask("llm"));
     expect(ask("llm").batches[0]?.request).toBeDefined();
     expect(ask("heuristic").batches[0]?.request).toBeUndefined();
-  });
-
-  it("K32: rejects an unknown strategy, a mode and a cutoff that is none, all at once", () => {
-    const wrong = { toolCallCutoff: Number.NaN, toolSummaryStrategy: "magic", mode: "later" };
-    let problems: readonly string[] = [];
-    try {
-      planToolSummaries([], wrong as unknown as ToolSummarySettings);
-    } catch (error) {
-      if (error instanceof ConfigurationError) problems = error.problems;
-    }
-    expect(problems.map((problem) => problem.split(" ")[0])).toEqual([
-      "toolCallCutoff",
-      "toolSummaryStrategy",
-      "mode",
-    ]);
   });
 
   it("takes the settings of a compaction as they are", () => {

@@ -1,10 +1,8 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
-import { listOf, objectOf, oneOf, readOptions, rule, type Shape, text } from "../../text/check.ts";
 import { oneLine } from "../../text/clip.ts";
 import { safeJson } from "../../text/json.ts";
-import { REDACT_SHAPE, type RedactOptions } from "../../text/secrets/redact-secrets.ts";
-import { isObject } from "../../text/unknown-value.ts";
+import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import {
   filePlaceholder,
   handleOf,
@@ -22,19 +20,11 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import type { CallId } from "../../transcript/part.ts";
-import { PINS_RULE } from "../ports/option-rules.ts";
 import type { SummaryRequest } from "../ports/summarizer.ts";
 import { createPinGuard, type Pin } from "../summary/pins.ts";
 import { SECRETS_RULE } from "../summary/request.ts";
 import { clipCodePoints, quoteName, quoteToolText } from "../summary/text.ts";
-import {
-  COMPACTION_SHAPE,
-  type CompactionSettings,
-  DEFAULT_COMPACTION_SETTINGS,
-  TOOL_SUMMARY_STRATEGIES,
-  type ToolSummaryMode,
-  type ToolSummaryStrategy,
-} from "../trigger/should-compact.ts";
+import type { ToolSummaryMode, ToolSummaryStrategy } from "../trigger/should-compact.ts";
 
 /**
  * Which tool results to sum up next, oldest first, so that at most the cutoff stays visible. A result that the model
@@ -45,7 +35,7 @@ export function planToolSummaries(
   settings: ToolSummarySettings,
   queued: readonly ToolSummaryBatch[] = [],
 ): ToolSummaryPlan {
-  const known = readToolSummarySettings(settings);
+  const known = completeToolSummarySettings(settings);
   const { cutoffResults, strategy, mode } = known;
   const window = filterCompacted(transcript);
   const results = countedResults(window, known);
@@ -216,16 +206,18 @@ function holdsTurn(message: Message): boolean {
   return message.role === "assistant" || message.parts.some((part) => part.type === "tool");
 }
 
-/** Tool summary settings completed with their defaults; what cannot be used is thrown, every problem at once. */
-export function readToolSummarySettings(settings: ToolSummarySettings): KnownToolSummarySettings {
-  const read = readOptions(TOOL_SUMMARY_SHAPE, TOOL_SUMMARY_DEFAULTS, settings);
-  const mode = settings.mode ?? settings.toolSummaryMode ?? TOOL_SUMMARY_DEFAULTS.mode;
-  const cutoffResults = Math.floor(read.toolCallCutoff);
+/** Tool summary settings completed with their defaults. */
+export function completeToolSummarySettings(settings: ToolSummarySettings): KnownToolSummarySettings {
+  const cutoffResults = Math.floor(settings.toolCallCutoff);
   return {
-    ...read,
-    mode,
     cutoffResults,
-    strategy: cutoffResults <= 0 ? "off" : read.toolSummaryStrategy || "llm",
+    strategy: cutoffResults <= 0 ? "off" : settings.toolSummaryStrategy || "llm",
+    mode: settings.mode ?? settings.toolSummaryMode ?? "background",
+    protectedTools: settings.protectedTools ?? FORK_NO_TRUNCATION_TOOLS,
+    pins: settings.pins ?? [],
+    redact: settings.redact ?? {},
+    model: settings.model,
+    profile: settings.profile ?? "documented",
   };
 }
 
@@ -253,33 +245,6 @@ export interface ToolSummarySettings {
    */
   readonly profile?: "default" | "documented";
 }
-
-// The settings of a compaction, which have more keys, may be passed as they are.
-const TOOL_SUMMARY_SHAPE: Shape<ToolSummarySettings & CompactionSettings> = {
-  ...COMPACTION_SHAPE,
-  toolCallCutoff: rule(
-    "a number of results, 0 to switch it off",
-    (value) => typeof value === "number" && !Number.isNaN(value),
-  ),
-  toolSummaryStrategy: oneOf(...TOOL_SUMMARY_STRATEGIES, ""),
-  mode: oneOf("sync", "background"),
-  protectedTools: listOf(text),
-  pins: PINS_RULE,
-  redact: objectOf(REDACT_SHAPE),
-  model: rule("{ provider, id }", isObject),
-  profile: oneOf("default", "documented"),
-};
-
-const TOOL_SUMMARY_DEFAULTS = {
-  toolCallCutoff: DEFAULT_COMPACTION_SETTINGS.toolCallCutoff,
-  toolSummaryStrategy: DEFAULT_COMPACTION_SETTINGS.toolSummaryStrategy,
-  mode: "background" as ToolSummaryMode,
-  protectedTools: FORK_NO_TRUNCATION_TOOLS,
-  pins: [] as readonly Pin[],
-  redact: {} as RedactOptions,
-  model: undefined as ModelRef | undefined,
-  profile: "documented" as const,
-};
 
 export interface KnownToolSummarySettings extends ExemptResults {
   readonly cutoffResults: number;

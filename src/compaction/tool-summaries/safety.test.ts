@@ -19,8 +19,8 @@ import {
 } from "../summary/text.ts";
 import { type AnsweredBatch, toolSummaryEdits } from "./edits.ts";
 import {
+  completeToolSummarySettings,
   planToolSummaries,
-  readToolSummarySettings,
   type ToolSummarySettings,
 } from "./plan-tool-summaries.ts";
 
@@ -50,7 +50,7 @@ function written(messages: Transcript, answer?: string): string {
       answer: answer === undefined ? { status: "not-asked" } : { status: "answered", text: answer },
     }),
   );
-  const { edits } = toolSummaryEdits(messages, batches, readToolSummarySettings(settings));
+  const { edits } = toolSummaryEdits(messages, batches, completeToolSummarySettings(settings));
   return edits
     .flatMap((edit) =>
       edit.type === "insert-message" ? edit.message.parts : edit.type === "replace-part" ? [edit.part] : [],

@@ -5,13 +5,13 @@ import { check, readOptions } from "../../text/check.ts";
 import {
   COMPACTION_SHAPE,
   changeSettings,
+  completeCompactionSettings,
   DEFAULT_COMPACTION_SETTINGS as defaults,
-  readCompactionSettings,
   type SettingsChange,
 } from "./should-compact.ts";
 
 const paths = (raw: unknown) => check(COMPACTION_SHAPE, raw).map(({ path }) => path.join("."));
-const read = (raw: unknown) => readOptions(COMPACTION_SHAPE, defaults, raw);
+const read = (raw: unknown) => readOptions(COMPACTION_SHAPE, raw);
 
 describe("the defaults", () => {
   it("TRIGGER-1: are the documented ones", () => {
@@ -92,7 +92,7 @@ describe("compaction settings", () => {
 
   it("TOOLSUM-1: takes an empty strategy for the documented one", () => {
     expect(
-      readCompactionSettings({ toolSummaryStrategy: "" }, { ...defaults, toolSummaryStrategy: "off" }),
+      completeCompactionSettings({ toolSummaryStrategy: "" }, { ...defaults, toolSummaryStrategy: "off" }),
     ).toEqual(defaults);
     expect(
       changeSettings(

@@ -1,6 +1,7 @@
 import {
   aNumber,
   anything,
+  defaultsOf,
   flag,
   NO_OPTIONS,
   numberFrom,
@@ -10,6 +11,7 @@ import {
   required,
   rule,
   type Shape,
+  withDefault,
 } from "../../text/check.ts";
 import { asNumber, asObject, isObject } from "../../text/unknown-value.ts";
 import { isVisibleToModel, type Message, type Transcript, type Usage } from "../../transcript/message.ts";
@@ -23,7 +25,7 @@ import { classifyProviderError } from "../provider-errors/classify-provider-erro
 export function isOverflow(question: OverflowQuestion): OverflowAnswer {
   checkQuestion(question);
   const { usage, limits, settings } = question;
-  const { auto, formula } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
+  const { auto, formula } = { ...DEFAULTS, ...settings };
   const counted = readUsage(usage);
   const answer = (reason: OverflowReason, disagreement = false): OverflowAnswer => ({
     overflow: reason === "over-usable",
@@ -86,7 +88,7 @@ function countTokens(usage: Usage, formula: OverflowFormula): number {
 export function usableTokens(limits: ModelLimits, settings: Partial<OverflowSettings> = NO_OPTIONS): number {
   checkLimits(limits);
   checkSettings(settings);
-  const { formula, outputCapTokens, reservedTokens } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
+  const { formula, outputCapTokens, reservedTokens } = { ...DEFAULTS, ...settings };
   const capTokens = positiveOrZero(outputCapTokens) || OUTPUT_TOKEN_MAX;
   const reserveTokens = Math.min(positiveOrZero(limits.outputTokens), capTokens) || capTokens;
   const inputTokens = positiveOrZero(limits.inputTokens);
@@ -133,13 +135,21 @@ function positiveOrZero(tokens: number | undefined): number {
 
 /** How overflow is counted. Every field left out takes its default. */
 export interface OverflowSettings {
-  /** False: no usage ever counts as an overflow. @default true */
+  /** False: no usage ever counts as an overflow. @default true @when reported usage must not start a compaction */
   readonly auto: boolean;
-  /** The most that is kept free for the answer, whatever the model could write. @default 32,000 */
+  /**
+   * The most that is kept free for the answer, whatever the model could write.
+   * @default 32,000
+   * @when answers may be longer than this; the environment variable below sets it for a whole program
+   */
   readonly outputCapTokens: number;
-  /** Kept free below an input limit; only the formula `opencode` reads it. @default 20,000, or the output reserve where that is less */
+  /**
+   * Kept free below an input limit; only the formula `opencode` reads it.
+   * @default 20,000, or the output reserve where that is less
+   * @when `formula` is `opencode` and the input limit needs another margin
+   */
   readonly reservedTokens?: number;
-  /** Which arithmetic decides. @default documented */
+  /** Which arithmetic decides. @default documented @when you compare with the program OpenCode itself */
   readonly formula: OverflowFormula;
 }
 
@@ -154,13 +164,6 @@ export const OUTPUT_TOKEN_MAX = 32_000;
 
 /** What stays free below an input limit when nothing is configured. */
 const RESERVED_TOKENS = 20_000;
-
-/** What `isOverflow` and `usableTokens` assume where the caller says nothing. */
-export const DEFAULT_OVERFLOW_SETTINGS: OverflowSettings = {
-  auto: true,
-  outputCapTokens: OUTPUT_TOKEN_MAX,
-  formula: "documented",
-};
 
 /** The output cap that a host reads from `CARRYOVER_OUTPUT_TOKEN_MAX`; the default when it is not a positive number. */
 export function readOutputCap(text: string | undefined): number {
@@ -208,13 +211,15 @@ const checkQuestion = optionsCheck({
   settings: objectOf(MEASURED_SETTINGS),
 } satisfies Shape<OverflowQuestion>);
 
-/** What the overflow settings may be; unset ones take `DEFAULT_OVERFLOW_SETTINGS`. */
-export const OVERFLOW_SHAPE: Shape<OverflowSettings> = {
-  auto: flag,
-  outputCapTokens: numberFrom(1),
+/** What the overflow settings may be. */
+export const OVERFLOW_SHAPE: Shape<OverflowSettings, "auto" | "outputCapTokens" | "formula"> = {
+  auto: withDefault(flag, true),
+  outputCapTokens: withDefault(numberFrom(1), OUTPUT_TOKEN_MAX),
   reservedTokens: numberFrom(0),
-  formula: oneOf("documented", "opencode"),
+  formula: withDefault(oneOf("documented", "opencode"), "documented"),
 };
+
+const DEFAULTS = defaultsOf(OVERFLOW_SHAPE);
 
 /**
  * The newest finished assistant message, or undefined when that is a summary: a summary is never checked,

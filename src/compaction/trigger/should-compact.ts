@@ -1,18 +1,19 @@
 import {
   aNumber,
   anything,
+  defaultsOf,
   flag,
   oneOf,
   optionsCheck,
   type Rule,
-  readOptions,
   recordOf,
   required,
   rule,
   type Shape,
   wholeFrom,
+  withDefault,
 } from "../../text/check.ts";
-import { asObject, isObject } from "../../text/unknown-value.ts";
+import { asObject, isObject, omitUndefined } from "../../text/unknown-value.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 import {
   COMPACT_AT_RULE,
@@ -248,23 +249,59 @@ const FALLBACK_SHARE = 0.8;
 
 /** When and how far a session is compacted. Counts are messages or results where the name gives no unit. */
 export interface CompactionSettings {
-  /** Compact at this many messages when no token limit is known; 0 switches that off. @default 50 */
+  /**
+   * Compact at this many messages when no token limit is known; 0 switches that off.
+   * @default 50
+   * @unit messages
+   * @when neither window nor token limit is known
+   */
   readonly maxMessages: number;
-  /** The token limit where the window is unknown or smaller than its reserve; 0 switches that off. @default 8,000 */
+  /**
+   * The token limit where the window is unknown or smaller than its reserve; 0 switches that off.
+   * @default 8,000
+   * @when the window is unknown, and you know about how much it takes
+   */
   readonly maxTokens: number;
-  /** Messages kept word for word when `keepRecentTokens` is 0. @default 5 */
+  /**
+   * Messages kept word for word when `keepRecentTokens` is 0.
+   * @default 5
+   * @unit messages
+   * @when you count messages: given alone it replaces `keepRecentTokens`
+   */
   readonly keepRecent: number;
-  /** Tokens of the newest messages kept word for word; at most half of the limit. @default 20,000 */
+  /**
+   * Tokens of the newest messages kept word for word; at most half of the limit.
+   * @default 20,000
+   * @when more of the newest work has to stay word for word
+   */
   readonly keepRecentTokens: number;
-  /** Left free below the window; in the default profile at most a quarter of it, and half of what system prompt and tools leave. @default 16,384 */
+  /**
+   * Left free below the window; in the default profile at most a quarter of it, and half of what system prompt and
+   * tools leave.
+   * @default 16,384
+   * @when answers are much longer or shorter than 16,000 tokens
+   */
   readonly reserveTokens: number;
-  /** Visible tool results above which the oldest are summed up; 0 switches that off. @default 10 */
+  /**
+   * Visible tool results above which the oldest are summed up; 0 switches that off.
+   * @default 10
+   * @unit results
+   * @when tool summaries are on and shall come earlier or later
+   */
   readonly toolCallCutoff: number;
-  /** How they are summed up. @default llm */
+  /** How they are summed up. @default llm @when old results shall be summed up before the window is full */
   readonly toolSummaryStrategy: ToolSummaryStrategy;
-  /** Whether the agent waits for them. @default sync */
+  /**
+   * Whether the agent waits for them.
+   * @default sync
+   * @when the agent may wait (`sync`), or shall not (`background`)
+   */
   readonly toolSummaryMode: ToolSummaryMode;
-  /** False: compact only when asked to. @default true */
+  /**
+   * False: compact only when asked to.
+   * @default true
+   * @when only a person decides: then a full window is refused by the provider
+   */
   readonly autoCompact: boolean;
   /** A limit of its own for a model, by `provider/model`. @default none */
   readonly thresholds: Readonly<Record<string, Threshold>>;
@@ -284,44 +321,38 @@ export type GivenCompactionSettings = Partial<Omit<CompactionSettings, "toolSumm
 /** The strategies by name. */
 export const TOOL_SUMMARY_STRATEGIES: readonly ToolSummaryStrategy[] = ["llm", "heuristic", "off"];
 
+/** What the compaction settings may be, with the documented defaults. */
+export const COMPACTION_SHAPE: Shape<GivenCompactionSettings, keyof CompactionSettings> = {
+  maxMessages: withDefault(wholeFrom(0), 50),
+  maxTokens: withDefault(wholeFrom(0), 8_000),
+  keepRecent: withDefault(wholeFrom(0), 5),
+  keepRecentTokens: withDefault(wholeFrom(0), 20_000),
+  reserveTokens: withDefault(wholeFrom(0), 16_384),
+  toolCallCutoff: withDefault(wholeFrom(0), 10),
+  toolSummaryStrategy: withDefault(oneOf(...TOOL_SUMMARY_STRATEGIES, ""), "llm"),
+  toolSummaryMode: withDefault(oneOf("sync", "background"), "sync"),
+  autoCompact: withDefault(flag, true),
+  thresholds: withDefault(
+    recordOf({ expects: "provider/model", pattern: /^[^/\s]+\/\S+$/ }, THRESHOLD_RULE),
+    {},
+  ),
+};
+
 /** The documented defaults. */
-export const DEFAULT_COMPACTION_SETTINGS: CompactionSettings = {
-  maxMessages: 50,
-  maxTokens: 8_000,
-  keepRecent: 5,
-  keepRecentTokens: 20_000,
-  reserveTokens: 16_384,
-  toolCallCutoff: 10,
-  toolSummaryStrategy: "llm",
-  toolSummaryMode: "sync",
-  autoCompact: true,
-  thresholds: {},
-};
+export const DEFAULT_COMPACTION_SETTINGS: CompactionSettings = /* @__PURE__ */ withStrategy(
+  defaultsOf(COMPACTION_SHAPE),
+);
 
-/** What the compaction settings may be; unset ones take `DEFAULT_COMPACTION_SETTINGS`. */
-export const COMPACTION_SHAPE: Shape<CompactionSettings> = {
-  maxMessages: wholeFrom(0),
-  maxTokens: wholeFrom(0),
-  keepRecent: wholeFrom(0),
-  keepRecentTokens: wholeFrom(0),
-  reserveTokens: wholeFrom(0),
-  toolCallCutoff: wholeFrom(0),
-  toolSummaryStrategy: oneOf(...TOOL_SUMMARY_STRATEGIES, ""),
-  toolSummaryMode: oneOf("sync", "background"),
-  autoCompact: flag,
-  thresholds: recordOf({ expects: "provider/model", pattern: /^[^/\s]+\/\S+$/ }, THRESHOLD_RULE),
-};
-
-/** The settings completed with these defaults; throws one error that lists every problem. */
-export function readCompactionSettings(
-  given: GivenCompactionSettings | undefined,
+/** Settings that were checked, completed with these defaults. */
+export function completeCompactionSettings(
+  given: GivenCompactionSettings,
   defaults: CompactionSettings,
 ): CompactionSettings {
-  return withStrategy(readOptions(COMPACTION_SHAPE, defaults, given));
+  return withStrategy({ ...defaults, ...omitUndefined(given) });
 }
 
 /** An empty strategy means the documented one. */
-function withStrategy(settings: CompactionSettings): CompactionSettings {
+function withStrategy(settings: Required<GivenCompactionSettings>): CompactionSettings {
   return { ...settings, toolSummaryStrategy: settings.toolSummaryStrategy || "llm" };
 }
 

@@ -156,7 +156,12 @@ function filledResults(
 export interface ForkPreambleOptions {
   /** How the child can ask for the whole of what was cut, such as the name of a tool. @default unset */
   readonly recall?: string;
-  /** Lines that say which files the whole conversation created, changed and deleted. @default none */
+  /**
+   * Lines that say which files the whole conversation created, changed and deleted.
+   * @default none
+   * @from this project
+   * @when never; `forkContext` sets it
+   */
   readonly files?: readonly string[];
 }
 

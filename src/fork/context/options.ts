@@ -7,8 +7,9 @@ import {
 } from "../../stages/tiers.ts";
 import {
   anyText,
+  type Completed,
   callback,
-  gone,
+  goneRule,
   limitFrom,
   listOf,
   objectOf,
@@ -19,6 +20,7 @@ import {
   rule,
   type Shape,
   text,
+  withDefault,
 } from "../../text/check.ts";
 import { formatNumber } from "../../text/format-number.ts";
 import { isObject } from "../../text/unknown-value.ts";
@@ -28,29 +30,79 @@ import type { Part } from "../../transcript/part.ts";
 
 /** What may be set for a fork. */
 export interface ForkOptions extends DocumentedForkOptions {
-  /** Most characters (UTF-16 units) of the wrapped text; at least 512. @default 200,000 */
+  /**
+   * Most characters (UTF-16 units) of the wrapped text; at least 512.
+   * @default 200,000
+   * @when the child's window is small, or its task needs more
+   */
   readonly budgetChars?: number;
-  /** `default` fills the budget with the lines most likely needed next; `documented` cuts results by age to fixed limits. @default default */
+  /**
+   * `default` fills the budget with the lines most likely needed next; `documented` cuts results by age to fixed
+   * limits.
+   * @default default
+   * @from default: measured, decision 0020
+   * @when you want the fixed limits by age
+   */
   readonly profile?: ForkProfile;
-  /** Names the wrapper, so that text from elsewhere cannot imitate it. @default unset */
+  /**
+   * Names the wrapper, so that text from elsewhere cannot imitate it.
+   * @default unset
+   * @from this project
+   * @when inherited text comes from people you do not trust
+   */
   readonly sessionId?: string;
-  /** Tools that launch or watch children; their unfinished calls stay behind. @default fork, fork_result, fork_cancel, recall */
+  /**
+   * Tools that launch or watch children; their unfinished calls stay behind.
+   * @default fork, fork_result, fork_cancel, recall
+   * @from this project
+   * @when your tools for children have other names
+   */
   readonly ownTools?: readonly string[];
-  /** What the child is asked to do. In the default profile it decides what stays of a context that is too long: files that it names come first, in their newest state, and lines with its words count more. @default unset */
+  /**
+   * What the child is asked to do. In the default profile it decides what stays of a context that is too long: files
+   * that it names come first, in their newest state, and lines with its words count more.
+   * @default unset
+   * @from this project
+   * @when you know the child's task: always
+   */
   readonly directive?: string;
-  /** The model that the child asks. Where it would refuse a thought of the parent, also those of the newest tool turn are left out, which some providers want. @default the newest in the messages */
+  /**
+   * The model that the child asks. Where it would refuse a thought of the parent, also those of the newest tool turn
+   * are left out, which some providers want.
+   * @default the newest in the messages
+   * @from this project
+   * @when the child asks another model
+   */
   readonly model?: ModelRef;
-  /** Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay. @default unset */
+  /**
+   * Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay.
+   * @default unset
+   * @from this project
+   * @when the child runs at another provider
+   */
   readonly redact?: Stage;
 }
 
 /** What only forks of the documented profile take. */
 interface DocumentedForkOptions {
-  /** How much the documented profile keeps of a result and of an input, by age. */
+  /**
+   * How much the documented profile keeps of a result and of an input, by age.
+   * @default the documented tiers
+   * @when other limits fit better
+   */
   readonly limits?: TierLimits;
-  /** Tools whose results are never cut. @default ask_user_questions, question, skill */
+  /**
+   * Tools whose results are never cut.
+   * @default ask_user_questions, question, skill
+   * @when a tool's answers must stay whole, such as those of a person
+   */
   readonly neverCutTools?: readonly string[];
-  /** Cleared outputs stay cleared, or come back from the store. @default placeholder */
+  /**
+   * Cleared outputs stay cleared, or come back from the store.
+   * @default placeholder
+   * @from this project
+   * @when the child shall see what the parent's window no longer shows
+   */
   readonly pruned?: "placeholder" | "restore";
 }
 
@@ -66,37 +118,27 @@ export const FORK_NO_TRIM_THRESHOLD: number = FORK_CHAR_NO_REMOVAL;
 
 /** The options with every default filled in; throws with all problems at once. */
 export function readForkOptions(options: ForkOptions, usual: ForkProfile = "default"): ResolvedForkOptions {
-  const { profile = usual } = isObject(options) ? options : {};
-  const shape = profile === "documented" ? FORK_SHAPE : DEFAULT_FORK_SHAPE;
-  return readOptions(shape, { ...DEFAULTS, profile: usual }, options);
+  const { profile = usual } = isObject(options) ? (options as ForkOptions) : {};
+  return { ...readOptions(profile === "documented" ? FORK_SHAPE : DEFAULT_FORK_SHAPE, options), profile };
 }
 
-export type ResolvedForkOptions = Required<Omit<ForkOptions, OptionalKey>> & Pick<ForkOptions, OptionalKey>;
+type Defaulted = "budgetChars" | "profile" | "ownTools" | keyof DocumentedForkOptions;
 
-type OptionalKey = "sessionId" | "redact" | "directive" | "model";
+export type ResolvedForkOptions = Completed<ForkOptions, Defaulted>;
 
 /** The tools that launch or watch children by default. */
 export const FORK_OWN_TOOLS: readonly string[] = ["fork", "fork_result", "fork_cancel", "recall"];
 
-const DEFAULTS: ResolvedForkOptions = {
-  budgetChars: FORK_CHAR_BUDGET,
-  profile: "default",
-  limits: DOCUMENTED_TIER_LIMITS,
-  neverCutTools: FORK_NO_TRUNCATION_TOOLS,
-  ownTools: FORK_OWN_TOOLS,
-  pruned: "placeholder",
-};
-
 /** What the options of a fork may be. */
-export const FORK_SHAPE: Shape<ForkOptions> = {
+export const FORK_SHAPE: Shape<ForkOptions, Defaulted> = {
   // Less could not hold the wrapper and a notice.
-  budgetChars: limitFrom(512),
-  profile: oneOf("default", "documented"),
-  limits: objectOf(TIER_LIMITS_SHAPE),
+  budgetChars: withDefault(limitFrom(512), FORK_CHAR_BUDGET),
+  profile: withDefault(oneOf("default", "documented"), "default"),
+  limits: withDefault(objectOf(TIER_LIMITS_SHAPE), DOCUMENTED_TIER_LIMITS),
   sessionId: anyText,
-  neverCutTools: listOf(text),
-  ownTools: listOf(text),
-  pruned: oneOf("placeholder", "restore"),
+  neverCutTools: withDefault(listOf(text), FORK_NO_TRUNCATION_TOOLS),
+  ownTools: withDefault(listOf(text), FORK_OWN_TOOLS),
+  pruned: withDefault(oneOf("placeholder", "restore"), "placeholder"),
   directive: anyText,
   model: MODEL_RULE,
   redact: callback,
@@ -104,15 +146,16 @@ export const FORK_SHAPE: Shape<ForkOptions> = {
 
 const BY_AGE = 'give profile "documented", which cuts by age';
 
-const DEFAULT_FORK_SHAPE: Shape<ForkOptions> = {
+const DEFAULT_FORK_SHAPE: Shape<ForkOptions, Defaulted> = {
   ...FORK_SHAPE,
-  ...gone({ limits: BY_AGE, neverCutTools: BY_AGE, pruned: BY_AGE }),
+  limits: { ...FORK_SHAPE.limits, ...goneRule(BY_AGE) },
+  neverCutTools: { ...FORK_SHAPE.neverCutTools, ...goneRule(BY_AGE) },
+  pruned: { ...FORK_SHAPE.pruned, ...goneRule(BY_AGE) },
 };
 
 /** Hides what is the parent's own business: its reasoning, hints of ours, text the model never saw, launches still in flight. */
 export function omitForChild(options: OmitForChildOptions = {}): Stage {
-  const read = readOptions<ResolvedOmitOptions>(OMIT_SHAPE, { ownTools: FORK_OWN_TOOLS }, options);
-  const { ownTools, model } = read;
+  const { ownTools, model } = readOptions(OMIT_SHAPE, options);
   return (transcript) => {
     const edits: Edit[] = [];
     const reader = model ?? transcript.findLast((message) => message.model !== undefined)?.model ?? {};
@@ -132,15 +175,19 @@ export function omitForChild(options: OmitForChildOptions = {}): Stage {
 
 /** Options of `omitForChild`. */
 export interface OmitForChildOptions {
-  /** Tools that launch or watch children; their unfinished calls are not shown to a child. @default fork, fork_result, fork_cancel, recall */
+  /**
+   * Tools that launch or watch children; their unfinished calls are not shown to a child.
+   * @default fork, fork_result, fork_cancel, recall
+   */
   readonly ownTools?: readonly string[];
   /** The model that the child asks, which may refuse thoughts of the parent. @default the newest in the messages */
   readonly model?: ModelRef;
 }
 
-const OMIT_SHAPE: Shape<OmitForChildOptions> = { ownTools: listOf(text), model: MODEL_RULE };
-
-type ResolvedOmitOptions = OmitForChildOptions & Required<Pick<OmitForChildOptions, "ownTools">>;
+const OMIT_SHAPE: Shape<OmitForChildOptions, "ownTools"> = {
+  ownTools: withDefault(listOf(text), FORK_OWN_TOOLS),
+  model: MODEL_RULE,
+};
 
 function reasonToOmit(part: Part, ownTools: readonly string[]): EditReason | undefined {
   if (part.type === "reasoning") return "reasoning";

@@ -8,8 +8,9 @@ import {
   sampleFork,
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
+import { defaultsOf } from "../../text/check.ts";
 import { planDelivery } from "./delivery.ts";
-import { currentRun, FORK_LIMIT_DEFAULTS, type ForkRecord, forkLimits } from "./record.ts";
+import { currentRun, FORK_LIMIT_SHAPE, type ForkRecord, forkLimits } from "./record.ts";
 import { nextToStart } from "./start.ts";
 
 const HOUR_MS = 3_600_000;
@@ -56,7 +57,7 @@ describe("a clock that was set back by an hour", () => {
     const view = {
       records: [waiting],
       instanceId: OWNER.instanceId,
-      limits: forkLimits(FORK_LIMIT_DEFAULTS),
+      limits: forkLimits(defaultsOf(FORK_LIMIT_SHAPE)),
     };
     expect(nextToStart(view, AT_MS)).toEqual([waiting]);
     expect(typesOf(waiting, AT_MS)).toContain("fill-slots");

@@ -3,11 +3,12 @@ import { expect, it } from "vitest";
 import { createForkWorld, type ForkWorld, note, readRecords } from "../../../test/rig/forks/fork-world.ts";
 import { MOVE_RANGE, makeMove, settle } from "../../../test/rig/forks/fork-world-moves.ts";
 import { runs } from "../../../test/rig/runs.ts";
+import { defaultsOf } from "../../text/check.ts";
 import { deliveryIdsIn } from "./delivery.ts";
 import {
   deliveryId,
   type EndedRun,
-  FORK_LIMIT_DEFAULTS,
+  FORK_LIMIT_SHAPE,
   type ForkLimits,
   forkLimits,
   isLive,
@@ -91,7 +92,7 @@ function expectedTimes({ delivery }: EndedRun, times: number): number {
 
 function limitsOf(seed: number): ForkLimits {
   return {
-    ...forkLimits(FORK_LIMIT_DEFAULTS),
+    ...forkLimits(defaultsOf(FORK_LIMIT_SHAPE)),
     maxRunning: 2,
     maxQueued: 3,
     timeoutMs: 120_000,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { acceptedKeys, ConfigurationError, readOptions } from "../../text/check.ts";
-import { FORK_LIMIT_DEFAULTS, FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "./record.ts";
+import { acceptedKeys, ConfigurationError, defaultsOf, readOptions } from "../../text/check.ts";
+import { FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "./record.ts";
 
-const DEFAULTS = forkLimits(FORK_LIMIT_DEFAULTS);
+const DEFAULTS = forkLimits(defaultsOf(FORK_LIMIT_SHAPE));
 
 function readForkLimits(options?: unknown): ForkLimits {
-  return forkLimits(readOptions(FORK_LIMIT_SHAPE, FORK_LIMIT_DEFAULTS, options));
+  return forkLimits(readOptions(FORK_LIMIT_SHAPE, options));
 }
 
 function problemsOf(options: unknown): readonly string[] {

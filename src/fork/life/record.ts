@@ -1,4 +1,4 @@
-import { gone, numberAbove, numberFrom, type Shape, wholeFrom } from "../../text/check.ts";
+import { gone, numberAbove, numberFrom, type Shape, wholeFrom, withDefault } from "../../text/check.ts";
 import type { ForkWay } from "../context/options.ts";
 
 /** Everything that is known about one fork, as plain JSON: one record a fork, written only by its owner. */
@@ -307,15 +307,28 @@ export function forkLimits({
 
 /** What forks may use, as a person writes it. */
 export interface ForkLimitOptions {
-  /** Forks that run at once; four times as many may wait, and one root session may start 40. @default 4 */
+  /**
+   * Forks that run at once; four times as many may wait, and one root session may start 40.
+   * @default 4
+   * @unit forks
+   * @when the machine or the account takes more
+   */
   readonly maxRunning: number;
-  /** How long a run may take; then only its report is taken, for 90 seconds. @default 20 */
+  /** How long a run may take; then only its report is taken, for 90 seconds. @default 20 @when tasks take longer */
   readonly timeoutMin: number;
-  /** Tool calls of one run; the next is refused. @default 200 */
+  /** Tool calls of one run; the next is refused. @default 200 @unit calls @when tasks need more steps */
   readonly maxToolCalls: number;
-  /** What one fork may cost; all forks of a root session may cost five times as much. @default 2 */
+  /**
+   * What one fork may cost; all forks of a root session may cost five times as much.
+   * @default 2
+   * @when a task may cost more
+   */
   readonly forkUSD: number;
-  /** How long a permission ask waits for a person; 0 where there is none. @default 300 */
+  /**
+   * How long a permission ask waits for a person; 0 where there is none.
+   * @default 300
+   * @when nobody answers, or people take longer
+   */
   readonly askTimeoutS: number;
 }
 
@@ -342,17 +355,8 @@ export interface ForkLimits {
   readonly askTimeoutMs: number;
 }
 
-/** The limits that hold when nothing is configured. */
-export const FORK_LIMIT_DEFAULTS: ForkLimitOptions = {
-  maxRunning: 4,
-  timeoutMin: 20,
-  maxToolCalls: 200,
-  forkUSD: 2,
-  askTimeoutS: 300,
-};
-
-/** What each limit may be. */
-export const FORK_LIMIT_SHAPE: Shape<ForkLimitOptions> = {
+/** What each limit may be, and what holds when nothing is configured. */
+export const FORK_LIMIT_SHAPE: Shape<ForkLimitOptions, keyof ForkLimitOptions> = {
   ...gone({
     maxQueued: "leave it out: four times maxRunning wait",
     maxPerRoot: "leave it out: a root session starts at most 40",
@@ -362,11 +366,11 @@ export const FORK_LIMIT_SHAPE: Shape<ForkLimitOptions> = {
     onParentAbort: "leave it out: forks go on, and fork_cancel ends them",
     onRestart: "leave it out: what a restart interrupted is reported, and fork with resume goes on",
   }),
-  maxRunning: wholeFrom(1),
-  timeoutMin: numberAbove(0),
-  maxToolCalls: wholeFrom(1),
-  forkUSD: numberAbove(0),
-  askTimeoutS: numberFrom(0),
+  maxRunning: withDefault(wholeFrom(1), 4),
+  timeoutMin: withDefault(numberAbove(0), 20),
+  maxToolCalls: withDefault(wholeFrom(1), 200),
+  forkUSD: withDefault(numberAbove(0), 2),
+  askTimeoutS: withDefault(numberFrom(0), 300),
 };
 
 /** Between two checks of a child's status, and before an action is requested again. */

@@ -7,7 +7,8 @@ import {
   runningFork,
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { FORK_LIMIT_DEFAULTS, type ForkRecord, forkLimits } from "./record.ts";
+import { defaultsOf } from "../../text/check.ts";
+import { FORK_LIMIT_SHAPE, type ForkRecord, forkLimits } from "./record.ts";
 import {
   type AdmissionRequest,
   admitFork,
@@ -22,7 +23,7 @@ const many = (count: number, make: (change: { id: string; number: number }) => F
 const viewOf = (records: readonly ForkRecord[]) => ({
   records,
   instanceId: OWNER.instanceId,
-  limits: forkLimits(FORK_LIMIT_DEFAULTS),
+  limits: forkLimits(defaultsOf(FORK_LIMIT_SHAPE)),
 });
 const anew: AdmissionRequest = { type: "new", rootSessionId: "root", isInsideFork: false };
 const resumed: AdmissionRequest = { type: "resume", forkId: "f1" };
@@ -54,7 +55,7 @@ describe("admitFork", () => {
   });
 
   it("says of one fork that it runs or waits", () => {
-    const limits = { ...forkLimits(FORK_LIMIT_DEFAULTS), maxRunning: 1, maxQueued: 1 };
+    const limits = { ...forkLimits(defaultsOf(FORK_LIMIT_SHAPE)), maxRunning: 1, maxQueued: 1 };
     const view = viewOf([runningFork(), sampleFork({ id: "f2", number: 2 })]);
     expect(admitFork({ ...view, limits }, anew)).toMatchObject({
       text: expect.stringMatching(/^1 fork runs and 1 waits; more/),

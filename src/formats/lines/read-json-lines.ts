@@ -1,4 +1,4 @@
-import { callback, readOptions, type Shape } from "../../text/check.ts";
+import { callback, readOptions, type Shape, withDefault } from "../../text/check.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { isJsonText } from "../blocks/message-content.ts";
 
@@ -33,7 +33,7 @@ export async function* readJsonLines(
   source: AsyncIterable<Uint8Array>,
   options: ReadJsonLinesOptions = {},
 ): AsyncGenerator<readonly JsonLine[]> {
-  const { onProblem } = readOptions(SHAPE, { onProblem: () => {} }, options);
+  const { onProblem } = readOptions(SHAPE, options);
   let lines: JsonLine[] = [];
   const reader = createLineReader({ onProblem, onLine: (line) => void lines.push(line) });
   for await (const chunk of source) {
@@ -46,7 +46,7 @@ export async function* readJsonLines(
   if (lines.length > 0) yield lines;
 }
 
-const SHAPE: Shape<ReadJsonLinesOptions> = { onProblem: callback };
+const SHAPE: Shape<ReadJsonLinesOptions, "onProblem"> = { onProblem: withDefault(callback, () => {}) };
 
 /** Takes chunks of bytes. */
 interface LineReader {

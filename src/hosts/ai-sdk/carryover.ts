@@ -40,7 +40,7 @@ export interface Carryover<Model extends LanguageModelLike> {
 
 /** How a compaction is asked for. */
 export interface CompactNowOptions {
-  /** Ends it and leaves everything as it is. @default none */
+  /** Ends it and leaves everything as it is. @default none @when the user may cancel */
   readonly signal?: AbortSignal;
 }
 
@@ -103,7 +103,11 @@ export function compact(
 
 /** Options of `compact`: those of `carryover()`, and these. */
 export interface CompactMessagesOptions extends CarryoverOptions, CompactNowOptions {
-  /** The model of the conversation, by object or by name; it writes the summary unless `summarizer` says otherwise. @default none: a mechanical summary */
+  /**
+   * The model of the conversation, by object or by name; it writes the summary unless `summarizer` says otherwise.
+   * @default none: a mechanical summary
+   * @when a model shall write the summary
+   */
   readonly model?: LanguageModelLike | string;
 }
 

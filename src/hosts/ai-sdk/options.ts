@@ -20,21 +20,45 @@ import type { CompactedConversation } from "./hand-over.ts";
 
 /** How a conversation is kept within its model's window; everything has a default. */
 export interface CarryoverOptions extends ConversationOptions {
-  /** The name of the tool that recalls, for notices; where the model is wrapped the request says it. @default as the request says, else none */
+  /**
+   * The name of the tool that recalls, for notices; where the model is wrapped the request says it.
+   * @default as the request says, else none
+   * @when you use `prepareStep` alone, which sees no tools
+   */
   readonly recallTool?: SessionOptions["recallTool"];
-  /** Who writes summaries: another model of the AI SDK, by object or by name, code of your own, or `{ model, system, instructions, way }` with what it is told, and how. @default the model itself */
+  /**
+   * Who writes summaries: another model of the AI SDK, by object or by name, code of your own, or
+   * `{ model, system, instructions, way }` with what it is told, and how.
+   * @default the model itself
+   * @from document 003
+   * @when a cheaper model writes summaries
+   */
   readonly summarizer?: SummarizerOption;
-  /** Where long outputs and the record of what was done are kept; without it, in your messages and in `onCompact`. @default none */
+  /**
+   * Where long outputs and the record of what was done are kept; without it, in your messages and in `onCompact`.
+   * @default none
+   * @when cut outputs shall be recalled, or a restart goes on
+   */
   readonly store?: CarryoverStore;
-  /** What `session.toJSON()` gave when these messages were last used. @default nothing */
+  /**
+   * What `session.toJSON()` gave when these messages were last used.
+   * @default nothing
+   * @when a conversation is loaded again
+   */
   readonly restore?: unknown;
   /**
-   * Keeps the state as a list of small values: `load` gives all of them, `append` keeps one more. What hangs
-   * holds up one request in all, for `timeoutMs` (2,000), and makes none fail.
+   * Keeps the state as a list of small values: `load` gives all of them, `append` keeps one more. What hangs holds up
+   * one request in all, for `timeoutMs` (2,000), and makes none fail.
    * @default none
+   * @when you store conversations in a database
    */
   readonly persist?: Persistence;
-  /** Called with what to persist whenever the window was edited; awaited before the request is sent; one that hangs holds up one request in all, for 2 seconds. @default none */
+  /**
+   * Called with what to persist whenever the window was edited; awaited before the request is sent; one that hangs
+   * holds up one request in all, for 2 seconds.
+   * @default none
+   * @when you store conversations
+   */
   readonly onCompact?: (changed: CompactedConversation) => void | Promise<void>;
 }
 

@@ -108,11 +108,21 @@ export type CarryoverMiddleware = AgentMiddleware<undefined, undefined, unknown,
 
 /** How the threads of an agent are kept within its model's window; everything has a default. */
 export interface CarryoverMiddlewareOptions extends ConversationOptions {
-  /** The name of the tool that recalls. @default recall */
+  /** The name of the tool that recalls. @default `recall` @when you have a tool of that name */
   readonly recallTool?: string;
-  /** Who writes summaries: another chat model, code of your own, or `{ model, system, instructions }` with what it is told. @default the agent's model */
+  /**
+   * Who writes summaries: another chat model, code of your own, or `{ model, system, instructions }` with what it is
+   * told.
+   * @default the agent's model
+   * @from document 003
+   * @when a cheaper model writes summaries
+   */
   readonly summarizer?: ChatModelLike | Summarizer | MiddlewareSummarizer;
-  /** Where the whole of outputs that are too long is kept; without it, in the messages themselves. @default none */
+  /**
+   * Where the whole of outputs that are too long is kept; without it, in the messages themselves.
+   * @default none
+   * @when checkpoints shall stay small: long outputs are then kept there
+   */
   readonly store?: { readonly spills?: SpillStore };
 }
 

@@ -7,10 +7,11 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkAction } from "../../fork/life/events.ts";
-import { currentRun, FORK_LIMIT_DEFAULTS, type ForkOwner, forkLimits } from "../../fork/life/record.ts";
+import { currentRun, FORK_LIMIT_SHAPE, type ForkOwner, forkLimits } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { createMemoryRecordStore } from "../../stores/memory.ts";
+import { defaultsOf } from "../../text/check.ts";
 import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
 
 const OTHER: ForkOwner = { ...OWNER, instanceId: "i2" };
@@ -42,7 +43,7 @@ function createKeeper({ store = createMemoryRecordStore(), owner = OWNER }: Setu
       },
     },
     store,
-    limits: forkLimits(FORK_LIMIT_DEFAULTS),
+    limits: forkLimits(defaultsOf(FORK_LIMIT_SHAPE)),
     owner: () => owner,
     perform(_, action) {
       performed.push(action.type);

@@ -18,7 +18,7 @@ export function compactionBoundary(options: CompactionBoundaryOptions): Stage {
 
 /** Where the window begins. */
 export interface CompactionBoundaryOptions {
-  /** `marker`: the compaction marker stays in front, as hosts send it. */
+  /** `marker`: the compaction marker stays in front, as hosts send it. @from documents 000 to 002, document 003 */
   readonly from: "summary" | "marker";
 }
 
@@ -30,7 +30,7 @@ export function charBudget(options: CharBudgetOptions): Stage {
 
 /** How much may stay. */
 export interface CharBudgetOptions {
-  /** Most characters (UTF-16 units) of the rendered messages; at least 512. */
+  /** Most characters (UTF-16 units) of the rendered messages; at least 512. @from documents 000 to 002 */
   readonly maxChars: number;
 }
 
@@ -42,7 +42,7 @@ export function keepLines(options: KeepLinesOptions): Stage {
 
 /** How much of old work stays. */
 export interface KeepLinesOptions {
-  /** How many characters of the rendered window to keep. */
+  /** How many characters of the rendered window to keep. @from decision 0022 */
   readonly keepChars: number;
 }
 
@@ -54,7 +54,7 @@ export function graduatedTiers(options: GraduatedTiersOptions): Stage {
 
 /** How much of a result stays, by age. */
 export interface GraduatedTiersOptions {
-  /** How many results are in each tier, and what each keeps. */
+  /** How many results are in each tier, and what each keeps. @from documents 000 to 002 */
   readonly limits: TierLimits;
 }
 

@@ -1,4 +1,13 @@
-import { limitFrom, listOf, numberFrom, readOptions, required, type Shape, text } from "../../text/check.ts";
+import {
+  limitFrom,
+  listOf,
+  numberFrom,
+  readOptions,
+  required,
+  type Shape,
+  text,
+  withDefault,
+} from "../../text/check.ts";
 import { safeJson } from "../../text/json.ts";
 import {
   createToolMatcher,
@@ -35,12 +44,10 @@ import { GAP_MARKER } from "./select.ts";
  * shorter, since it may refer to its neighbours; a host's own records hold nothing back.
  */
 export function keepLines(options: KeepLinesOptions): Stage {
-  const { protectResults, protectTurns, protectedTools, protectChars } = readOptions(
+  const { keepChars, protectResults, protectTurns, protectedTools, protectChars } = readOptions(
     SHAPE,
-    DEFAULTS,
     options,
   );
-  const { keepChars } = options;
   const isProtected = createToolMatcher(protectedTools);
   const mayGo = (part: Part): boolean => part.type !== "tool" || !isProtected(part.tool);
 
@@ -85,19 +92,12 @@ export const KEEP_LINES_PROTECTED_TOOLS: readonly string[] = [
   ...new Set([...PRUNE_PROTECTED_TOOLS, ...FORK_NO_TRUNCATION_TOOLS]),
 ];
 
-const DEFAULTS: Required<Omit<KeepLinesOptions, "keepChars">> = {
-  protectResults: KEEP_LINES_PROTECT_RESULTS,
-  protectChars: Number.POSITIVE_INFINITY,
-  protectTurns: 0,
-  protectedTools: KEEP_LINES_PROTECTED_TOOLS,
-};
-
-const SHAPE: Shape<KeepLinesOptions> = {
+const SHAPE: Shape<KeepLinesOptions, Exclude<keyof KeepLinesOptions, "keepChars">> = {
   keepChars: required(numberFrom(0)),
-  protectResults: limitFrom(0),
-  protectChars: limitFrom(0),
-  protectTurns: numberFrom(0),
-  protectedTools: listOf(text),
+  protectResults: withDefault(limitFrom(0), KEEP_LINES_PROTECT_RESULTS),
+  protectChars: withDefault(limitFrom(0), Number.POSITIVE_INFINITY),
+  protectTurns: withDefault(numberFrom(0), 0),
+  protectedTools: withDefault(listOf(text), KEEP_LINES_PROTECTED_TOOLS),
 };
 
 /** The index of the message with the oldest of the newest results; 0 while there are no more results than these. */

@@ -121,7 +121,7 @@ export function createFileSpillStore(options: FileSpillStoreSettings = {}): Spil
 
 /** Where spills are stored, and how long. */
 export interface FileSpillStoreOptions {
-  /** Default: `spill` in the state folder. @default spill in the state folder */
+  /** Default: `spill` in the state folder. @default `spill` in the state folder @from document 004 */
   readonly root?: string;
   /** How long an output is kept after its last use. @default 7 days */
   readonly maxAgeMs?: number;

@@ -53,9 +53,12 @@ export interface PostgresDatabaseOptions {
   readonly pool?: PostgresPool;
   /** The schema in which the tables are. @default carryover */
   readonly schema?: string;
-  /** Maximum number of connections. @default 4 */
+  /** Maximum number of connections. @default 4 @unit connections */
   readonly maxConnections?: number;
-  /** How long a call takes at most: waiting for its turn, connecting, every statement and all retries together. @default 10 s */
+  /**
+   * How long a call takes at most: waiting for its turn, connecting, every statement and all retries together.
+   * @default 10 s
+   */
   readonly timeoutMs?: number;
 }
 

@@ -39,9 +39,14 @@ export interface SecretRule {
 
 /** How secrets are found. */
 export interface RedactOptions {
-  /** Keys the short hashes, so that placeholders of two projects cannot be compared. @default none */
+  /**
+   * Keys the short hashes, so that placeholders of two projects cannot be compared.
+   * @default none
+   * @from this project
+   * @when placeholders of two projects must not be compared
+   */
   readonly key?: string;
-  /** Tried before the built-in rules. @default none */
+  /** Tried before the built-in rules. @default none @from this project @when you have secrets of your own form */
   readonly extraRules?: readonly SecretRule[];
 }
 

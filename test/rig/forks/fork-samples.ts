@@ -3,7 +3,7 @@ import type { ForkEvent, ForkStep } from "../../../src/fork/life/events.ts";
 import {
   currentRun,
   type EndedRun,
-  FORK_LIMIT_DEFAULTS,
+  FORK_LIMIT_SHAPE,
   type ForkLimits,
   type ForkOwner,
   type ForkRecord,
@@ -11,6 +11,7 @@ import {
   isLive,
 } from "../../../src/fork/life/record.ts";
 import { createForkRecord, type NewFork } from "../../../src/fork/life/start.ts";
+import { defaultsOf } from "../../../src/text/check.ts";
 import { deepFreeze } from "../notation.ts";
 import type { Happening } from "./fork-world.ts";
 
@@ -48,7 +49,7 @@ export type SampleEvent = Happening & { readonly atMs?: number };
 /** One step of a frozen record. */
 export function step(record: ForkRecord, event: SampleEvent, change: Partial<ForkLimits> = {}): ForkStep {
   return advanceFork(deepFreeze(record), { atMs: AT_MS, ...event } as ForkEvent, {
-    ...forkLimits(FORK_LIMIT_DEFAULTS),
+    ...forkLimits(defaultsOf(FORK_LIMIT_SHAPE)),
     ...change,
   });
 }

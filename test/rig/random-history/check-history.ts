@@ -5,8 +5,8 @@ import {
   toolSummaryEdits,
 } from "../../../src/compaction/tool-summaries/edits.ts";
 import {
+  completeToolSummarySettings,
   planToolSummaries,
-  readToolSummarySettings,
 } from "../../../src/compaction/tool-summaries/plan-tool-summaries.ts";
 import { omitForChild } from "../../../src/fork/context/options.ts";
 import { charBudget } from "../../../src/stages/char-budget.ts";
@@ -267,7 +267,7 @@ function summarizeTools(transcript: Transcript): readonly Edit[] {
     batch,
     answer: { status: "not-asked" } as const,
   }));
-  return toolSummaryEdits(transcript, answered, readToolSummarySettings(settings)).edits;
+  return toolSummaryEdits(transcript, answered, completeToolSummarySettings(settings)).edits;
 }
 
 function clearOutputs(dice: SeededRandom): Stage {
