@@ -1,11 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
 import { buildCli } from "./rig/build-cli.ts";
 import { linesOf, next, START } from "./rig/cache-session.ts";
-import { createTestContext } from "./rig/plugin-context.ts";
 import { createCliRunner } from "./rig/run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-cost-"));
@@ -119,76 +117,3 @@ describe("a wrong command line", () => {
     );
   });
 });
-
-describe("what --json prints", () => {
-  const root = resolve(import.meta.dirname, "..");
-  const { $defs } = JSON.parse(readFileSync(join(root, "docs/schema/cli-1.json"), "utf8")) as {
-    readonly $defs: Readonly<Record<string, JsonSchema>>;
-  };
-  const sample = join(root, "examples/sessions/opencode-session.json");
-  const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
-    inspect: [[sample]],
-    fork: [[sample]],
-    compact: [[sample], [sample, "--fold"]],
-    handoff: [[sample, "--to", "codex", "--dry-run"]],
-    rescue: [[sample, "--dry-run"]],
-    recall: [[sample, "invoice"]],
-    cost: [[file], [join(folder, "sessions"), "--jobs", "1"]],
-    stats: [[join(folder, "sessions"), "--jobs", "1"]],
-    eval: [
-      [
-        sample,
-        ...["--policy", "last-N", "--budget", "25k", "--measure", "recall", "--probes", "1"],
-        ...["--jobs", "1", "--no-cache"],
-      ],
-    ],
-    forks: [[]],
-    doctor: [["claude-code", "--no-self-test"]],
-    purge: [[]],
-  };
-
-  it.each(Object.entries(calls).flatMap(([verb, all]) => all.map((args) => [verb, args] as const)))(
-    "is what its schema says: %s %j",
-    async (verb, args) => {
-      const { stdout } = await carryover([verb, ...args, "--json"]);
-      const said = JSON.parse(stdout);
-      expect(said.schemaVersion).toBe(1);
-      expect(z.fromJSONSchema($defs[verb] ?? false).safeParse(said).error?.issues).toBeUndefined();
-    },
-  );
-
-  it("is what its schema says: undo of an edit in a journal, where no plugin runs", async () => {
-    const { context, folder: store } = createTestContext();
-    const sizes = { tokensBefore: 900, tokensAfter: 400 };
-    const record = {
-      v: 1,
-      type: "batch",
-      id: "b1",
-      step: "prune",
-      reason: "pays",
-      at: 1,
-      ...sizes,
-      edits: [],
-    };
-    await context.journal("ses_1").append({ atMs: 1, sessionId: "ses_1", type: "engine", record });
-    const { status, stdout } = await carryover(["undo", "--store", store, "--json"]);
-    const said = JSON.parse(stdout);
-    expect({ status, said }).toMatchObject({
-      status: 0,
-      said: { schemaVersion: 1, batchId: "b1", tokens: 500 },
-    });
-    const schema = z.fromJSONSchema($defs.undo ?? false);
-    expect(schema.safeParse(said).error?.issues).toBeUndefined();
-    expect(schema.safeParse({ ...said, tokens: "500" }).success).toBe(false);
-  });
-
-  it("has a schema for every command with --json", async () => {
-    expect(Object.keys($defs).filter((verb) => !(verb in calls))).toEqual(["undo"]);
-    const { stdout } = await carryover(["completion", "bash"]);
-    expect(stdout).toContain("--json");
-    expect(z.fromJSONSchema($defs.cost ?? false).safeParse({ schemaVersion: 1 }).success).toBe(false);
-    expect(z.fromJSONSchema($defs.doctor ?? false).safeParse({ findings: [] }).success).toBe(false);
-  });
-});
-
-type JsonSchema = Parameters<typeof z.fromJSONSchema>[0];

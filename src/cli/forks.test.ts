@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { parseChecked } from "../../test/rig/check-json.ts";
 import { completedFork, OWNER, sampleFork } from "../../test/rig/forks/fork-samples.ts";
 import { createTestContext, type TestContext } from "../../test/rig/plugin-context.ts";
 import type { NewFork } from "../fork/life/start.ts";
@@ -45,7 +46,7 @@ describe("carryover forks", () => {
   it("lists the forks of all projects, newest first, and tells whose program is gone", async () => {
     const test = createTestContext();
     await record(test, { id: "old", atMs: 1, owner: GONE }, { id: "new", number: 2, atMs: 2, owner: HERE });
-    const { forks } = JSON.parse(await run("--store", test.folder, "--json"));
+    const { forks } = parseChecked("forks", await run("--store", test.folder, "--json"));
     expect(forks).toMatchObject([
       { id: "new", number: 2, isLive: true, state: expect.stringMatching(/^queued for/) },
       { id: "old", isLive: false, state: "interrupted (its program is gone)" },
@@ -71,7 +72,7 @@ describe("carryover forks", () => {
       "  #1  …",
       "",
     ]);
-    const { forks } = JSON.parse(await run("--store", test.folder, "--json"));
+    const { forks } = parseChecked("forks", await run("--store", test.folder, "--json"));
     expect(forks[0]).toMatchObject({ project: "/home/me/app", rootSessionId: "ses_a" });
   });
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { parseChecked } from "../../test/rig/check-json.ts";
 import { createTestContext } from "../../test/rig/plugin-context.ts";
 import { batchesInForce } from "../plugin/stores/journal.ts";
 import { undoCommand } from "./undo.ts";
@@ -37,7 +38,7 @@ describe("carryover undo, where no plugin runs", () => {
       const entry = { atMs: at, sessionId: session, type: "engine", record: batch(id, at) };
       await context.journal(session).append(entry);
     }
-    expect(JSON.parse(await run("--store", folder, "--json"))).toEqual({
+    expect(parseChecked("undo", await run("--store", folder, "--json"))).toEqual({
       schemaVersion: 1,
       sessionId: "ses_2",
       batchId: "b2",

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DESCRIBED_COMMANDS, parseChecked } from "./check-json.ts";
 
 export interface CliRun {
   readonly status: number | null;
@@ -16,7 +17,10 @@ export interface CliRunOptions {
   readonly stopAt?: string;
 }
 
-/** A way to run the built command, with a home in which there is nothing of this machine. */
+/**
+ * A way to run the built command, with a home in which there is nothing of this machine. What it prints with `--json` must be
+ * what the published schema says, without any other field.
+ */
 export function createCliRunner(
   cli: () => string,
 ): (args: readonly string[], options?: CliRunOptions) => Promise<CliRun> {
@@ -36,8 +40,20 @@ export function createCliRunner(
         stderr += text;
         if (stopAt !== undefined && !isStopped && stderr.includes(stopAt)) isStopped = child.kill("SIGINT");
       });
-      child.once("error", reject).once("close", (status) => resolve({ status, stdout, stderr }));
+      child.once("error", reject).once("close", (status) => {
+        try {
+          if (args.includes("--json")) checkPrinted(args, stdout);
+          resolve({ status, stdout, stderr });
+        } catch (error) {
+          reject(error);
+        }
+      });
       // A command that fails early does not read what it is given.
       child.stdin.on("error", () => {}).end(input);
     });
+}
+
+/** Without a command it inspects; a run that failed has printed nothing. */
+function checkPrinted([named = ""]: readonly string[], stdout: string): void {
+  if (stdout.startsWith("{")) parseChecked(DESCRIBED_COMMANDS.includes(named) ? named : "inspect", stdout);
 }

@@ -14,6 +14,7 @@ import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
 import type { ProcessIdentity } from "../../src/stores/files/exclusive-access.ts";
 import type { PostgresInventory, RowsToDelete } from "../../src/stores/postgres/inventory.ts";
 import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
+import { parseChecked } from "../rig/check-json.ts";
 import { completedFork, OWNER, runningFork } from "../rig/forks/fork-samples.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
@@ -141,7 +142,7 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     expect(await purge("--session", "ses_a", "--dry-run")).toBe(0);
     expect(await count("journals")).toBe(2);
     expect(await purge("--session", "ses_a", "--yes", "--json")).toBe(0);
-    const report = JSON.parse(stdout.slice(stdout.indexOf("{"))) as Record<string, unknown>;
+    const report = parseChecked("purge", stdout.slice(stdout.indexOf("{"))) as Record<string, unknown>;
     // Its log, where that is written, its fork and its view.
     expect(report).toMatchObject({ status: "purged", files: 4, problems: [], sessions: [{ id: "ses_a" }] });
     expect(report.contents).toMatchObject([{ kind: "view" }]);

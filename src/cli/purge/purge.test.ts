@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { parseChecked } from "../../../test/rig/check-json.ts";
 import { completedFork, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkOwner } from "../../fork/life/record.ts";
 import { createLease, leaseRecordId } from "../../fork/life/stored-record.ts";
@@ -359,7 +360,7 @@ describe("carryover purge", () => {
   it("prints for a program what it deleted", async () => {
     await fill("ses_a");
     expect(await purge("--all", "--yes", "--json")).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({
+    expect(parseChecked("purge", stdout)).toMatchObject({
       status: "purged",
       files: 5,
       sessions: [{ id: "ses_a" }],
