@@ -17,7 +17,7 @@ const agent = (...parts: SessionMessage["parts"]) => wireMessage("assistant", pa
 const user = (text: string) => wireMessage("user", [wireText(text)]);
 
 describe("defects of the original fork pipeline, each put right", () => {
-  it("DA-1: twenty real tool parts of 10,000 characters reach the child", () => {
+  it("twenty real tool parts of 10,000 characters reach the child", () => {
     const { text, stats } = fork(
       Array.from({ length: 20 }, () => agent(wireTool("read", "x".repeat(10_000)))),
     );
@@ -25,7 +25,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(text.length).toBeGreaterThan(5 * 10_000 + 10 * 3_000 + 5 * 500);
   });
 
-  it("DA-2: inputs are cut at 500, 200 and 100 characters, by the tier of their result", () => {
+  it("inputs are cut at 500, 200 and 100 characters, by the tier of their result", () => {
     const calls = Array.from({ length: 20 }, (_, n) =>
       agent(wireTool("write", "ok", { input: { content: "y".repeat(2_000), n } })),
     );
@@ -35,13 +35,13 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(lengths).toEqual([...Array(5).fill(100), ...Array(10).fill(200), ...Array(5).fill(500)]);
   });
 
-  it("DA-3: one oversize message does not pass the cap", () => {
+  it("one oversize message does not pass the cap", () => {
     const { text, stats } = fork([user("x".repeat(500_000))]);
     expect(text.length).toBeLessThanOrEqual(200_000);
     expect(stats).toMatchObject({ removedMessages: 0, oversizeTruncated: 1, totalChars: text.length });
   });
 
-  it("DA-4: the budget never removes the summary", () => {
+  it("the budget never removes the summary", () => {
     const { text, stats } = fork([
       ...wireCompaction("SUMMARY"),
       ...Array.from({ length: 30 }, (_, n) => user(`${n} ${"x".repeat(10_000)}`)),
@@ -51,7 +51,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(buildForkPreamble(stats)).toContain("Compaction summary included");
   });
 
-  it("DA-5: a failed, empty or unfinished summary is no boundary", () => {
+  it("a failed, empty or unfinished summary is no boundary", () => {
     for (const broken of [{ error: { name: "APIError" } }, { finish: undefined }]) {
       const { text, stats } = fork([
         user("early work"),
@@ -64,7 +64,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(fork([user("early work"), ...wireCompaction(""), user("later")]).text).toContain("early work");
   });
 
-  it("DA-6: a pending marker does not hide an older completed one", () => {
+  it("a pending marker does not hide an older completed one", () => {
     const pending = wireMessage("user", [{ type: "compaction", auto: true }]);
     const { text, stats } = fork([user("early work"), ...wireCompaction("GOOD"), user("later"), pending]);
     expect(text).toContain("GOOD");
@@ -72,7 +72,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(stats.compactionSliceIndex).toBe(2);
   });
 
-  it("DA-7: quoting the placeholder exempts nothing; the timestamp, a number or a string, clears", () => {
+  it("quoting the placeholder exempts nothing; the timestamp, a number or a string, clears", () => {
     const quoting = `[Old tool result content cleared] ${"x".repeat(100_000)}`;
     const newer = Array.from({ length: 15 }, () => agent(wireTool("read", "ok")));
     expect(fork([agent(wireTool("read", quoting)), ...newer]).text.length).toBeLessThan(5_000);
@@ -89,7 +89,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     }
   });
 
-  it("DA-8: empty results shift no tier", () => {
+  it("empty results shift no tier", () => {
     const results = Array.from({ length: 5 }, () => agent(wireTool("read", "x".repeat(9_000))));
     const empty = Array.from({ length: 10 }, () => agent(wireTool("write", "")));
     expect(fork([...results, ...empty]).stats).toMatchObject({
@@ -98,7 +98,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     });
   });
 
-  it("DA-9: no surrogate pair is split, in results or in inputs", () => {
+  it("no surrogate pair is split, in results or in inputs", () => {
     const emoji = "😀".repeat(4_000);
     const session = Array.from({ length: 17 }, (_, n) =>
       agent(
@@ -112,7 +112,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(text).not.toContain("\ufffd");
   });
 
-  it("DA-10: nothing grows, and a second pass changes nothing", () => {
+  it("nothing grows, and a second pass changes nothing", () => {
     const results = Array.from({ length: 20 }, (_, n) =>
       agent(wireTool("bash", "x".repeat(n < 5 ? 501 : 9_000))),
     );
@@ -125,7 +125,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     );
   });
 
-  it("DA-11: tiny limits cut, they do not give everything back", () => {
+  it("tiny limits cut, they do not give everything back", () => {
     const limits = {
       tier1Count: 0,
       tier2Count: 0,
@@ -137,13 +137,13 @@ describe("defects of the original fork pipeline, each put right", () => {
     );
   });
 
-  it("DA-12: content cannot close the wrapper", () => {
+  it("content cannot close the wrapper", () => {
     const { text } = fork([user("a</inherited_context>b"), agent(wireTool("read", "<inherited_context>"))]);
     expect(text.match(/<\/?inherited_context>/g)).toEqual(["<inherited_context>", "</inherited_context>"]);
     expect(text).toContain("a&lt;/inherited_context>b");
   });
 
-  it("DA-14: ten thousand messages over budget are rendered once each, not once per removal", () => {
+  it("ten thousand messages over budget are rendered once each, not once per removal", () => {
     let reads = 0;
     const parts = [
       {
@@ -160,14 +160,14 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(reads).toBeLessThan(10_000 * 12);
   });
 
-  it("DA-15: the preamble counts what was really cut, among what survived", () => {
+  it("the preamble counts what was really cut, among what survived", () => {
     const short = fork(Array.from({ length: 20 }, () => agent(wireTool("read", "short"))));
     expect(buildForkPreamble(short.stats)).toContain(
       "Tool results: 20 full, 0 truncated to 3000 chars, 0 truncated to 500 chars",
     );
   });
 
-  it("DA-16: a Python traceback keeps both ends", () => {
+  it("a Python traceback keeps both ends", () => {
     const newer = Array.from({ length: 5 }, () => agent(wireTool("read", "ok")));
     const { stats } = fork([
       agent(wireTool("read", `Traceback (most recent call last)\n${"x".repeat(9_000)}`)),
@@ -176,7 +176,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(stats.headTailApplied).toBe(1);
   });
 
-  it("DA-17: errors are shown as such, attachments named, empty messages skipped, launches and hints left out", () => {
+  it("errors are shown as such, attachments named, empty messages skipped, launches and hints left out", () => {
     const { text, stats } = fork([
       wireMessage("user", [
         wireText("HINT", { metadata: { carryover: true } }),
@@ -211,7 +211,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(stats).toMatchObject({ errorResults: 1, finalCount: 2 });
   });
 
-  it("DA-18: cyclic inputs do not throw", () => {
+  it("cyclic inputs do not throw", () => {
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;
     const { messages, stats } = processMessagesForFork(
@@ -220,7 +220,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     expect(formatMessagesAsContext(messages, stats).text).toContain("[Tool: x] {...}");
   });
 
-  it("DA-19: the tail that OpenCode keeps is kept", () => {
+  it("the tail that OpenCode keeps is kept", () => {
     const tail = user("kept word for word");
     const { text } = fork([
       user("early"),
@@ -234,7 +234,7 @@ describe("defects of the original fork pipeline, each put right", () => {
     );
   });
 
-  it("DA-20: formatting twice reports the removals once", () => {
+  it("formatting twice reports the removals once", () => {
     const { messages, stats } = processMessagesForFork(
       opencode.decode(Array.from({ length: 20 }, () => user("x".repeat(20_000)))),
     );

@@ -23,7 +23,7 @@ import { removeFolder } from "./rig/remove-folder.ts";
 
 // The same defects one step further in, as steps of the pure life of a fork: src/fork/life/fork-defects.test.ts.
 describe("defects of the original task plugin, each put right", () => {
-  it("DA-30: a session that is created ends no fork", async () => {
+  it("a session that is created ends no fork", async () => {
     const host = await startHost();
     await host.fork("Look.");
     await host.fire("session.created", { info: { id: "ses_other" } });
@@ -34,7 +34,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(host.delivered()).toContain("The report.");
   });
 
-  it("DA-31: events come by the plugin's own hook, and nothing is subscribed to", async () => {
+  it("events come by the plugin's own hook, and nothing is subscribed to", async () => {
     const host = await startHost();
     await host.fork("Look.");
     await host.childSays("ses_child1", "The report.");
@@ -43,7 +43,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(host.paths().filter((path) => path.includes("event"))).toEqual([]);
   });
 
-  it("DA-32: an error of the session is reported as failed", async () => {
+  it("an error of the session is reported as failed", async () => {
     const host = await startHost();
     await host.fork("Look.");
     const error = { name: "APIError", data: { message: "The model is on strike.", statusCode: 400 } };
@@ -54,7 +54,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(host.delivered()).not.toContain("completed");
   });
 
-  it("DA-33: a resume that has to wait is stored, and runs when a slot is free", async () => {
+  it("a resume that has to wait is stored, and runs when a slot is free", async () => {
     const host = await startHost({ fork: { maxRunning: 1 } });
     await host.fork("First.");
     await host.childSays("ses_child1", "The first report.");
@@ -67,7 +67,7 @@ describe("defects of the original task plugin, each put right", () => {
     await host.until(() => host.promptsTo("ses_child1").some((text) => text.includes("Go on.")));
   });
 
-  it("DA-34: a parent that cannot be looked up ends nothing, and one that is deleted only its own forks", async () => {
+  it("a parent that cannot be looked up ends nothing, and one that is deleted only its own forks", async () => {
     const host = await startHost();
     await host.fork("Look.", "ses_parent");
     await host.fork("Look there.", "ses_second");
@@ -81,7 +81,7 @@ describe("defects of the original task plugin, each put right", () => {
     ).toMatchObject({ runs: [{ state: "running" }] });
   });
 
-  it("DA-35: a cancelled fork is stored as such, and its parent gets what there was", async () => {
+  it("a cancelled fork is stored as such, and its parent gets what there was", async () => {
     const host = await startHost();
     await host.fork("Look.");
     host.store("ses_child1", { role: "assistant" }, "Half of it.");
@@ -89,7 +89,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(await host.records()).toMatchObject([{ runs: [{ state: "cancelled", text: "Half of it." }] }]);
   });
 
-  it("DA-36: twenty records stored at once are all kept", async () => {
+  it("twenty records stored at once are all kept", async () => {
     const root = folder();
     const store = createFileRecordStore({ root });
     const ids = Array.from({ length: 20 }, (_, index) => `f${index}`);
@@ -99,7 +99,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(listed.status === "listed" && listed.problems).toEqual([]);
   });
 
-  it("DA-37: a transcript shows what was said and done, keeps thoughts to the child, and takes no limit of 0", async () => {
+  it("a transcript shows what was said and done, keeps thoughts to the child, and takes no limit of 0", async () => {
     const host = await startHost();
     await host.fork("Look.");
     await host.childSays("ses_child1", "The report.", [
@@ -115,7 +115,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(await host.tool("fork_result", { id: "1", view: "transcript", after: 99 })).not.toContain("grey");
   });
 
-  it("DA-38: a minute in which nothing is heard costs two looks at the status and no history", () => {
+  it("a minute in which nothing is heard costs two looks at the status and no history", () => {
     const looks: string[] = [];
     let record = runningFork();
     for (let second = 1; second <= 60; second++) {
@@ -126,7 +126,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(looks).toEqual(["look-at-status", "look-at-status"]);
   });
 
-  it("DA-39: all of a fork survives a restart, and what ran is settled", () => {
+  it("all of a fork survives a restart, and what ran is settled", () => {
     const failed = afterEvents(runningFork(), { type: "child-deleted", atMs: AT_MS + 5 });
     for (const record of [completedFork(), failed])
       expect(readForkRecord(JSON.parse(JSON.stringify(record)))).toEqual(record);
@@ -142,7 +142,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(endedRun(settled)).toMatchObject({ state: "interrupted", text: "Half." });
   });
 
-  it("DA-40: a prompt that the host rejects ends the fork as failed", async () => {
+  it("a prompt that the host rejects ends the fork as failed", async () => {
     const host = await startHost();
     host.breakPath(/^\/session\/ses_child1\/prompt_async$/);
     await host.tool("fork", { prompt: "Look." });
@@ -150,7 +150,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(host.delivered()).toContain('state="failed"');
   });
 
-  it("DA-41: a resumed run that is out of time is timed out, and one that is cancelled is cancelled", () => {
+  it("a resumed run that is out of time is timed out, and one that is cancelled is cancelled", () => {
     const resumed = afterEvents(
       completedFork(),
       { type: "resume-asked", directive: "go on", requestId: "r1" },
@@ -164,7 +164,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(endedRun(afterEvents(resumed, cancel, stopped)).state).toBe("cancelled");
   });
 
-  it("DA-42, DA-43, DA-44: the plugin has no server, no port, no announcement and no page", async () => {
+  it("the plugin has no server, no port, no announcement and no page", async () => {
     const bundle = await rolldown({
       input: resolve(import.meta.dirname, "../src/server.ts"),
       platform: "node",
@@ -180,7 +180,7 @@ describe("defects of the original task plugin, each put right", () => {
     ).toBeUndefined();
   });
 
-  it("DA-45: forks of one parent are not named, listed or stopped from another", async () => {
+  it("forks of one parent are not named, listed or stopped from another", async () => {
     const host = await startHost();
     await host.fork("Look.", "ses_parent");
     await host.fork("Look there.", "ses_second");
@@ -190,7 +190,7 @@ describe("defects of the original task plugin, each put right", () => {
     expect(host.paths().filter((path) => path.endsWith("/abort"))).toEqual([]);
   });
 
-  it("DA-46: ends that come together, good and bad, are one prompt to the parent", async () => {
+  it("ends that come together, good and bad, are one prompt to the parent", async () => {
     const host = await startHost();
     await host.fork("Look.");
     await host.fork("Look there.");

@@ -20,12 +20,12 @@ async function compacted(input: CompactionInput, answer = "## Goal\nGo on."): Pr
 
 /** Each of these is broken in one of the systems that the specification describes. */
 describe("defects of the originals", () => {
-  it("DB-2: an agent that has finished is not told to go on", async () => {
+  it("an agent that has finished is not told to go on", async () => {
     const { messages } = await compacted({ transcript: read("u:40 a(read:9000) a:80"), trigger: "overflow" });
     expect(messages.some((message) => message.metadata?.kind === "continue")).toBe(false);
   });
 
-  it("DB-4: the window begins with the marker, a user message, and not with the summary", async () => {
+  it("the window begins with the marker, a user message, and not with the summary", async () => {
     const { messages } = await compacted({
       transcript: read("u:40 a(read:9000) u:40 a:40"),
       trigger: "manual",
@@ -33,7 +33,7 @@ describe("defects of the originals", () => {
     expect(filterCompacted(messages)[0]).toMatchObject({ role: "user", parts: [{ type: "compaction" }] });
   });
 
-  it("DB-5: one huge result in the middle costs neither the summary nor what came before it", async () => {
+  it("one huge result in the middle costs neither the summary nor what came before it", async () => {
     const transcript = read("u:40 a:40 u:60 a(read:2000000) a:80 u:20");
     const plan = planCompaction({ transcript, trigger: "manual" });
     expect(plan).toMatchObject({ status: "planned", omittedMessages: 0 });
@@ -42,7 +42,7 @@ describe("defects of the originals", () => {
     );
   });
 
-  it("DB-8: a call that never got its result is repaired, kept or folded", async () => {
+  it("a call that never got its result is repaired, kept or folded", async () => {
     for (const notation of [
       "u:40 a(read?) a:9000 u:40 a(bash?)",
       "u:40 a:9000 u:40 a(bash?,read:40) a(read?)",
@@ -52,13 +52,13 @@ describe("defects of the originals", () => {
     }
   });
 
-  it("DC-6: one long turn can be compacted, and no call is cut from its result", async () => {
+  it("one long turn can be compacted, and no call is cut from its result", async () => {
     const transcript = read(`u:40 ${"a(read:4000) ".repeat(12)}`);
     const { messages } = await compacted({ transcript, trigger: "threshold" });
     expect(notate(filterCompacted(messages))).toMatch(/^m s:\d+ u:40 a\(read:4000\)( u:\d+)?$/);
   });
 
-  it("DC-8: doing nothing is not a success", async () => {
+  it("doing nothing is not a success", async () => {
     const clock = createFakeClock();
     const plan = planCompaction({ transcript: read("u:40 a:40"), trigger: "threshold" });
     const ports = { clock, summarizer: createFakeSummarizer("x") };
@@ -87,14 +87,14 @@ describe("defects of the originals", () => {
     expect(prompt).not.toMatch(/\[User\]: ## Goal/);
   });
 
-  it("DC-9: characters are counted, not bytes", () => {
+  it("characters are counted, not bytes", () => {
     const say = (text: string): Message[] => [{ id: "m1", role: "user", parts: [{ type: "text", text }] }];
     const tokens = (text: string) =>
       planCompaction({ transcript: say(text), trigger: "threshold" }).tokensBefore;
     expect(tokens("漢".repeat(400))).toBe(tokens("x".repeat(400)));
   });
 
-  it("DC-10: the system prompt and the tools are part of what a compaction has to shrink", () => {
+  it("the system prompt and the tools are part of what a compaction has to shrink", () => {
     const transcript = read("u:400 a:4000 u:40");
     const plain = planCompaction({ transcript, trigger: "manual" });
     const whole = planCompaction({
@@ -105,7 +105,7 @@ describe("defects of the originals", () => {
     expect(whole.tokensBefore - plain.tokensBefore).toBe(2_000);
   });
 
-  it("DC-20: the call has a time limit, an idle limit, a size and at most one retry", () => {
+  it("the call has a time limit, an idle limit, a size and at most one retry", () => {
     expect([CALL_LIMIT_MS, CALL_IDLE_MS, MAX_CALLS]).toEqual([90_000, 30_000, 2]);
     const plan = planCompaction({ transcript: read("u:40 a:900000 u:40"), trigger: "manual" });
     expect(plan).toMatchObject({ request: { maxOutputTokens: 4_000 } });

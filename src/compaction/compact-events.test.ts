@@ -18,7 +18,7 @@ async function run(transcript: Transcript, listener?: (event: CompactionEvent) =
 }
 
 describe("compact: events and aborts", () => {
-  it("emits one start and one end with the same facts (RECOVER-8)", async () => {
+  it("emits one start and one end with the same facts", async () => {
     const { events, outcome } = await run(read(LONG));
     if (outcome.status === "unchanged") throw new Error(outcome.reason);
     const { tokensBefore, tokensAfter } = outcome;

@@ -81,7 +81,7 @@ describe.skipIf(!hasShared)("planted secrets", async () => {
     ? await import(pathToFileURL(resolve(fixtures, "secrets-fixtures.mjs")).href)
     : { makePositives: () => [], leaks: () => false };
 
-  it("reach neither the summarizer nor the summary (SEC-1, DC-23)", async () => {
+  it("reach neither the summarizer nor the summary", async () => {
     const leaked: string[] = [];
     const planted = makePositives() as { id: string; text: string; secret: string }[];
     for (const { id, text, secret } of planted) {

@@ -48,7 +48,7 @@ const call = (id: string, tool: string, input: unknown, output: string): Message
 const LONG = "u:400 a:900 u:80 a(read:40000) a(bash:9000) u:60 a(read:4000)";
 
 describe("compact: a pivot", () => {
-  it("is marker, summary, tail, then newer messages (PIVOT-5, PIVOT-6, DB-4)", async () => {
+  it("is marker, summary, tail, then newer messages", async () => {
     const { outcome, plan } = await run({ input: { transcript: read(LONG) } });
     const { messages } = compacted(outcome);
     const window = filterCompacted(messages);
@@ -67,7 +67,7 @@ describe("compact: a pivot", () => {
     expect(plan.status).toBe("planned");
   });
 
-  it("is also the window of a host that keeps messages in the order of their time (PIVOT-7)", async () => {
+  it("is also the window of a host that keeps messages in the order of their time", async () => {
     const { outcome } = await run({ input: { transcript: read(LONG) } });
     const { messages } = compacted(outcome);
     const byTime = messages.toSorted((one, other) => (one.createdAt ?? 0) - (other.createdAt ?? 0));
@@ -75,7 +75,7 @@ describe("compact: a pivot", () => {
     expect(notate(filterCompacted(byTime))).toBe(notate(filterCompacted(messages)));
   });
 
-  it("hides and never deletes, and says that everything can be recalled (COMPACT-16)", async () => {
+  it("hides and never deletes, and says that everything can be recalled", async () => {
     const { outcome } = await run({ input: { transcript: read(LONG) } });
     const { messages, edits, archivedIds } = compacted(outcome);
     expect(messages.map((message) => message.id)).toEqual(
@@ -86,7 +86,7 @@ describe("compact: a pivot", () => {
     expect(textOf(filterCompacted(messages)[1])).toContain("can be recalled by handle");
   });
 
-  it("tells an interrupted agent to go on, in a message that is not the user's (PIVOT-8)", async () => {
+  it("tells an interrupted agent to go on, in a message that is not the user's", async () => {
     const { outcome } = await run({ input: { transcript: read(LONG).map(working) } });
     expect(filterCompacted(compacted(outcome).messages).at(-1)).toMatchObject({
       role: "user",
@@ -95,12 +95,12 @@ describe("compact: a pivot", () => {
     });
   });
 
-  it("adds no such message when a person asked for it (PIVOT-11)", async () => {
+  it("adds no such message when a person asked for it", async () => {
     const { outcome } = await run({ input: { transcript: read(LONG), trigger: "manual" } });
     expect(notate(filterCompacted(compacted(outcome).messages))).not.toMatch(/u:\d+$/);
   });
 
-  it("leaves the previous window in force when it fails, and records the failure (PIVOT-10, DB-6)", async () => {
+  it("leaves the previous window in force when it fails, and records the failure", async () => {
     const marker: Message = { id: "m9", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
     const transcript = [...read("u:100 a:100 u:100 a:100").map(working), marker];
     const { outcome } = await run({ input: { transcript, trigger: "overflow" } });
@@ -118,7 +118,7 @@ describe("compact: a pivot", () => {
     expect(planCompaction({ transcript: after, trigger: "overflow" })).not.toHaveProperty("pendingMarkerId");
   });
 
-  it("takes back a marker for which there is nothing to do (DB-6)", async () => {
+  it("takes back a marker for which there is nothing to do", async () => {
     const transcript = [
       ...read("u:100"),
       { id: "m9", role: "user", parts: [{ type: "compaction", trigger: "auto" }] },
@@ -137,7 +137,7 @@ describe("compact: a user summary", () => {
     settings: { ...DEFAULT_COMPACTION_SETTINGS, maxTokens: 0, keepRecentTokens: 2_000 },
   } as const;
 
-  it("is one message of the user's role and the recent part (COMPACT-10, DC-22)", async () => {
+  it("is one message of the user's role and the recent part", async () => {
     const { outcome } = await run({ input: { transcript: read(LONG), ...input } });
     const [summary, ...recent] = project(compacted(outcome).messages);
     expect(summary).toMatchObject({ role: "user", metadata: { kind: "compaction_summary" } });
@@ -145,7 +145,7 @@ describe("compact: a user summary", () => {
     expect(notate(recent)).toBe("u:60 a(read:4000)");
   });
 
-  it("puts the digest of old results right behind the summary (COMPACT-11, DC-19)", async () => {
+  it("puts the digest of old results right behind the summary", async () => {
     const results = Array.from({ length: 13 }, (_, n) => `a(grep:${100 + n})`).join(" ");
     const { outcome } = await run({
       input: { transcript: read(`u:400 a:90000 u:40 ${results} u:20`), ...input },
@@ -157,7 +157,7 @@ describe("compact: a user summary", () => {
     expect(window.at(-1)?.id).toBe("m17");
   });
 
-  it("leaves the recent results alone with a cutoff of 0 (COMPACT-12)", async () => {
+  it("leaves the recent results alone with a cutoff of 0", async () => {
     const results = Array.from({ length: 13 }, () => "a(grep:100)").join(" ");
     const settings = { ...input.settings, toolCallCutoff: 0 };
     const { outcome } = await run({
@@ -192,7 +192,7 @@ describe("compact: what survives", () => {
   const pins = [{ text: "Reviewer: Ada" }, { handle: "m3/0" }];
   const input = { transcript: session, trigger: "manual", pins, tailTokens: 200 } as const;
 
-  it("keeps the user's words, pins, files and an index of exact things, with handles (COMPACT-9)", async () => {
+  it("keeps the user's words, pins, files and an index of exact things, with handles", async () => {
     const { outcome } = await run({ input: { ...input, pins: [{ text: "Reviewer: Ada" }] } });
     const text = textOf(filterCompacted(compacted(outcome).messages)[1]);
     for (const kept of [
@@ -320,7 +320,7 @@ describe("compact: what survives", () => {
 });
 
 describe("compact: the gain", () => {
-  it("stands only when at most nine tenths are left (COMPACT-17)", async () => {
+  it("stands only when at most nine tenths are left", async () => {
     const { outcome } = await run({ input: { transcript: read(LONG) } });
     const { tokensBefore, tokensAfter } = compacted(outcome);
     expect(tokensAfter).toBeLessThanOrEqual(0.9 * tokensBefore);

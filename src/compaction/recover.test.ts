@@ -64,12 +64,12 @@ function stepOn(rung: RecoveryRung, messages: Transcript, limitTokens: number): 
 }
 
 describe("planRecovery", () => {
-  it("RECOVER-4: says that nothing is needed when the upper bound fits", () => {
+  it("says that nothing is needed when the upper bound fits", () => {
     const plan = planRecovery(transcript("u:40 a:40"), { limitTokens: 1_000, tried: [] });
     expect(plan.status).toBe("fits");
   });
 
-  it("RECOVER-4: prunes first, and stops there when that fits", () => {
+  it("prunes first, and stops there when that fits", () => {
     const messages = transcript("u:10 a:5(bash:40000) u:10 a:5(bash:400) u:10 a:5(bash:400)");
     const [first, ...others] = climb(messages, { limitTokens: 2_000 });
     expect(first?.rung).toBe("prune");
@@ -100,7 +100,7 @@ describe("planRecovery", () => {
     expect(edit?.omitted?.chars).toBe(900 - error.length);
   });
 
-  it("RECOVER-4: shrinks the outputs of the current turn to a quarter of their limit", () => {
+  it("shrinks the outputs of the current turn to a quarter of their limit", () => {
     const { after } = stepOn("shrink-turn", transcript("u:10 a:5(bash:900) u:10 a:5(bash:40000)"), 1_000);
     const [older, newer] = after
       .filter((message) => message.role === "assistant")
@@ -109,7 +109,7 @@ describe("planRecovery", () => {
     expect(newer).toMatchObject({ cut: { limitChars: 12_800, originalChars: 40_000 } });
   });
 
-  it("RECOVER-4: asks for the one model call before anything is folded, unless no model can be asked", () => {
+  it("asks for the one model call before anything is folded, unless no model can be asked", () => {
     const messages = transcript("u:4000 a:4000 u:4000 a:4000 u:10");
     expect(planRecovery(messages, { limitTokens: 1_500, tried: [] }).status).toBe("compact");
     expect(planRecovery(messages, { limitTokens: 1_500, tried: [], model: "not-available" })).toMatchObject({
@@ -121,7 +121,7 @@ describe("planRecovery", () => {
     });
   });
 
-  it("RECOVER-4: folds all but the last request and the step that nobody answered", () => {
+  it("folds all but the last request and the step that nobody answered", () => {
     const messages = transcript("u:2000 a:2000 u:30 a:20(bash:3000) a:20(read:500)");
     const { after } = stepOn("fold", messages, 1_200);
     const shown = wire(after);
@@ -131,7 +131,7 @@ describe("planRecovery", () => {
     expect(findFaults(shown)).toEqual([]);
   });
 
-  it("RECOVER-5: a single message over the window keeps head and tail", () => {
+  it("a single message over the window keeps head and tail", () => {
     const text = `BEGIN ${"word ".repeat(40_000)} END`;
     const messages: Transcript = [{ id: "m1", role: "user", parts: [{ type: "text", text }] }];
     const [step] = climb(messages, { limitTokens: 2_000 });
@@ -141,7 +141,7 @@ describe("planRecovery", () => {
     expect(highTokens(step?.after ?? [])).toBeLessThanOrEqual(2_000);
   });
 
-  it("RECOVER-5: media and reasoning cannot be cut, so they give way to a line or go", () => {
+  it("media and reasoning cannot be cut, so they give way to a line or go", () => {
     const parts: readonly Part[] = [
       { type: "reasoning", text: "hm ".repeat(4_000) },
       { type: "text", text: "done" },
@@ -176,7 +176,7 @@ describe("planRecovery", () => {
     expect(shown[1]?.parts[1]).toMatchObject({ outcome: { attachments: [] } });
   });
 
-  it("RECOVER-4: the last rung leaves the request and a notice before it", () => {
+  it("the last rung leaves the request and a notice before it", () => {
     const messages = transcript("u:900 a:900(bash:9000) u:700 a:10(bash:90000)");
     const { after } = stepOn("last-request", messages, 1_000);
     const shown = wire(after);
@@ -316,7 +316,7 @@ const anyTranscript: fc.Arbitrary<Transcript> = fc
   );
 
 describe("the last rung", () => {
-  it("RECOVER-4: fits, has no fault and holds the last request, for any session and any window from 1,000 tokens", () => {
+  it("fits, has no fault and holds the last request, for any session and any window from 1,000 tokens", () => {
     fc.assert(
       fc.property(anyTranscript, fc.integer({ min: 1_000, max: 12_000 }), (messages, limitTokens) => {
         const plan = planRecovery(messages, { limitTokens, tried: only("last-request") });
@@ -332,7 +332,7 @@ describe("the last rung", () => {
     );
   });
 
-  it("RECOVER-4: whatever the rungs before it did, the climb ends in a window that fits and has no fault", () => {
+  it("whatever the rungs before it did, the climb ends in a window that fits and has no fault", () => {
     fc.assert(
       fc.property(anyTranscript, fc.integer({ min: 1_000, max: 6_000 }), (messages, limitTokens) => {
         const climbed = climb(messages, { limitTokens });

@@ -22,7 +22,7 @@ const message = (role: string, ...parts: Part[]): Message => ({ id: `${role}-1`,
 const text = (value: string, more = {}): Part => ({ type: "text", text: value, ...more });
 
 describe("the text of a fork", () => {
-  it("is wrapped, labelled and in order (FORK-40, FORK-41)", () => {
+  it("is wrapped, labelled and in order", () => {
     const call: Part = {
       type: "tool",
       callId: "c",
@@ -75,7 +75,7 @@ describe("the text of a fork", () => {
     expect(fork(transcript("u:3"), { sessionId: "ses_2" }).text).not.toBe(first);
   });
 
-  it("is empty for an empty session (FORK-15)", () => {
+  it("is empty for an empty session", () => {
     for (const messages of [
       [],
       [message("user")],
@@ -92,7 +92,7 @@ describe("the text of a fork", () => {
     }
   });
 
-  it("skips what is not for a child (FORK-43 … FORK-45, DA-17)", () => {
+  it("skips what is not for a child", () => {
     const pending = (tool: string): Part => ({
       type: "tool",
       callId: tool,
@@ -123,7 +123,7 @@ describe("the text of a fork", () => {
     "< / inherited_context\n>",
     "</inherited_\u200bcontext>",
     "＜/inherited_context＞",
-  ])("cannot be closed by %j (FORK-46, DA-12)", (tag) => {
+  ])("cannot be closed by %j", (tag) => {
     const call: Part = {
       type: "tool",
       callId: tag,
@@ -139,7 +139,7 @@ describe("the text of a fork", () => {
     expect(folded).not.toMatch(/<\s*\/?\s*inherited_context/i);
   });
 
-  it("keeps an inherited context of the parent as text, without its preamble (FORK-46)", () => {
+  it("keeps an inherited context of the parent as text, without its preamble", () => {
     const inner = fork(transcript("u:3"));
     const child = fork([message("user", text(`${buildForkPreamble(inner.stats)}\n\n${inner.text}`))]);
     // Who spoke there does not speak here.
@@ -147,14 +147,14 @@ describe("the text of a fork", () => {
     expect(child.text).not.toContain("You are working with forked context");
   });
 
-  it("never resurrects a cleared output unless asked (FORK-23, DA-7)", () => {
+  it("never resurrects a cleared output unless asked", () => {
     const messages = transcript("u:1 a(bash~90)");
     expect(fork(messages).text).toContain("[Tool result]\n[Old tool result content cleared]\n");
     expect(fork(messages).text).not.toContain("cc");
     expect(fork(messages, { pruned: "restore" }).text).toContain("c".repeat(90));
   });
 
-  it("survives inputs that have no JSON (FORK-42, DA-18)", () => {
+  it("survives inputs that have no JSON", () => {
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;
     const throwing = {
@@ -187,7 +187,7 @@ describe("the budget", () => {
     { chars: 120_001, zone: "between" },
     { chars: 200_000, zone: "between" },
     { chars: 200_001, zone: "over" },
-  ])("$chars characters are $zone (FORK-50)", ({ chars, zone }) => {
+  ])("$chars characters are $zone", ({ chars, zone }) => {
     const { text: all, stats } = fork(exactly(chars));
     expect(stats.budgetZone).toBe(zone);
     expect(all.length).toBe(stats.totalChars);
@@ -195,7 +195,7 @@ describe("the budget", () => {
     expect(all.length).toBeLessThanOrEqual(200_000);
   });
 
-  it("removes the oldest, says so first, and pins the summary (FORK-51, FORK-53, DA-4)", () => {
+  it("removes the oldest, says so first, and pins the summary", () => {
     const { text: all, stats, kept } = fork(transcript("u:5 m s:1000 u:150000 a:150000 u:9"));
     expect(notate(kept)).toBe("s:1000 a:150000 u:9");
     expect(stats).toMatchObject({
@@ -221,7 +221,7 @@ describe("the budget", () => {
     }
   });
 
-  it("counts removed messages once, however often it is asked (FORK-47, DA-20)", () => {
+  it("counts removed messages once, however often it is asked", () => {
     const messages = transcript(Array(20).fill("u:20000").join(" "));
     const { messages: kept, stats } = processMessagesForFork(messages);
     const first = formatMessagesAsContext(kept, deepFreeze(stats));
@@ -230,13 +230,13 @@ describe("the budget", () => {
     expect(second).toEqual(first);
   });
 
-  it("is enforced by the formatter too, on messages that no pipeline saw (K4)", () => {
+  it("is enforced by the formatter too, on messages that no pipeline saw", () => {
     const { text: all, stats } = formatMessagesAsContext(transcript("u:150000 a:150000"));
     expect(all.length).toBeLessThanOrEqual(200_000);
     expect(stats).toMatchObject({ removedMessages: 1, finalCount: 1, budgetZone: "over" });
   });
 
-  it("describes the survivors (FORK-54, DA-15)", () => {
+  it("describes the survivors", () => {
     const { stats } = fork(transcript(`${Array(30).fill("u:20000 a(read:9000)").join(" ")}`));
     expect(stats.tierDistributionBeforeBudget).toEqual({ tier1: 5, tier2: 10, tier3: 15 });
     expect(stats.tierDistribution.tier3).toBeLessThan(15);
@@ -273,7 +273,7 @@ describe("a fork that fills its budget", () => {
     }),
   ];
 
-  it("changes nothing where everything fits (FORK-80)", () => {
+  it("changes nothing where everything fits", () => {
     const { edits, kept } = fork(history, { profile: "default", budgetChars: 400_000 });
     expect(edits).toEqual([]);
     expect(kept).toEqual(history);
@@ -288,7 +288,7 @@ describe("a fork that fills its budget", () => {
     expect(stats.removedMessages).toBe(history.length - kept.length);
   });
 
-  it("tells the child what was really done (FORK-61, FORK-81)", () => {
+  it("tells the child what was really done", () => {
     const { stats } = fork(history, { profile: "default", budgetChars: 60_000 });
     const preamble = buildForkPreamble(stats);
     expect(preamble).toContain(`${stats.selectedResults ?? 0} reduced to the lines most likely needed`);
@@ -297,7 +297,7 @@ describe("a fork that fills its budget", () => {
     expect(preamble.length).toBeLessThanOrEqual(1_000);
   });
 
-  it("leaves a line for what something newer replaces (FORK-82)", () => {
+  it("leaves a line for what something newer replaces", () => {
     const read = (id: string): Message => ({
       id,
       role: "assistant",
@@ -370,7 +370,7 @@ describe("any fork", () => {
     );
   });
 
-  it("is its edits, and breaks no pair (FORK-48)", () => {
+  it("is its edits, and breaks no pair", () => {
     fc.assert(
       fc.property(anyOpenCodeMessages, anyOptions, (history, options) => {
         const decoded = opencode.decode(history);
@@ -383,7 +383,7 @@ describe("any fork", () => {
   });
 });
 
-describe("a summary that failed, was aborted or is not finished (FORK-11, FORK-51)", () => {
+describe("a summary that failed, was aborted or is not finished", () => {
   const said: Message = { id: "a", role: "assistant", finish: "stop", parts: [text("ok")] };
   const marker: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
   const summary = { id: "s", role: "assistant", summary: true, parentId: "m", parts: [text("half of it")] };

@@ -74,11 +74,11 @@ describe("what a session does next", () => {
       given: { options: UNPRUNED, outputs: 3 },
       action: { type: "none", reason: "under-limit", fits: true },
     },
-  ])("INT-1: $name", ({ given, action }) => {
+  ])("$name", ({ given, action }) => {
     expect(sessionOf(given).nextAction()).toMatchObject(action);
   });
 
-  it("INT-1: nothing while something is being run", async () => {
+  it("nothing while something is being run", async () => {
     const summarizer = createFakeSummarizer(() => new Promise(() => {}));
     const { session } = startSession(UNPRUNED, { summarizer });
     session.observe([

@@ -113,7 +113,7 @@ function moved(history: History, move: Move, index: number): History {
 }
 
 describe("the history of a session", () => {
-  it("DB-13: whatever happened to it, its window is what computing everything anew gives", () => {
+  it("whatever happened to it, its window is what computing everything anew gives", () => {
     fc.assert(
       fc.property(anyMoves, (moves) => {
         let history = EMPTY_HISTORY;
@@ -214,7 +214,7 @@ describe("the history of a session", () => {
     expect(appendMessage(history, result).history.messages.at(-1)?.id).toBe("r");
   });
 
-  it("INT-6: drops a summary of messages that the owner took back, and keeps what only hides", () => {
+  it("drops a summary of messages that the owner took back, and keeps what only hides", () => {
     const summary: Message = { id: "s", role: "user", parts: [{ type: "text", text: "summed up" }] };
     const before = edited(
       observed(transcript("u:5 a:5 u:5 a:5")),
@@ -246,7 +246,7 @@ describe("the history of a session", () => {
     expect(left.dropped.map(({ id }) => id)).toEqual(["one", "two"]);
   });
 
-  it("INT-6: a message that comes back meets the edits again that speak of it", () => {
+  it("a message that comes back meets the edits again that speak of it", () => {
     const hidden = edited(observed(transcript("u:5 a:5 u:5")), batch("hidden", [hide("m3")]));
     const back = observed(transcript("u:5 a:5 u:5"), observed(transcript("u:5 a:5"), hidden));
     expect(shown(back).map(({ id }) => id)).toEqual(["m1", "m2"]);

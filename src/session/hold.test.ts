@@ -38,7 +38,7 @@ function turn(session: Session, name: string, tokens = 100): void {
 
 const compactions = (session: Session) => session.ledger().filter(({ step }) => step === "compact");
 
-describe("PIVOT-10: after a failed summary", () => {
+describe("after a failed summary", () => {
   it("the window stays in force while it fits, and the failure is told", async () => {
     const { session, events, summarizer } = start([UNAVAILABLE]);
     session.observe(conversation(24));
@@ -167,7 +167,7 @@ describe("PIVOT-10: after a failed summary", () => {
   }, 120_000);
 });
 
-describe("PIVOT-10: after a veto", () => {
+describe("after a veto", () => {
   const veto = () => {
     let asked = 0;
     const hook: SessionHook = { name: "no", compacting: () => ({ veto: ++asked > 0 }) };

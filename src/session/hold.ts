@@ -1,7 +1,7 @@
 import { COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
 
 /**
- * A compaction that is due and does not happen yet (PIVOT-10). After a failed summary the window stays in force while it
+ * A compaction that is due and does not happen yet. After a failed summary the window stays in force while it
  * fits; the model is asked again after some turns, twice as many after every further failure, and when the window no
  * longer fits. After a veto the hooks are asked again once, when it no longer fits. A person who compacts by hand, a
  * refused request, another model, and a window that was emptied by other means start anew.

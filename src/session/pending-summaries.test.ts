@@ -53,7 +53,7 @@ async function started(): Promise<Opened> {
   return opened;
 }
 
-describe("tool summaries that are on their way (TOOLSUM-7)", () => {
+describe("tool summaries that are on their way", () => {
   it("are in the state and in the journal, and again with their answer", async () => {
     const { session, clock, journal } = await started();
     const results = [0, 1, 2, 3].map((at) => ({

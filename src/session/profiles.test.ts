@@ -68,7 +68,7 @@ async function windowAfter(options: EngineOptions): Promise<{ messages: number; 
 
 describe.each(PROFILES)("what stays after a compaction in the profile %s", (profile) => {
   describe.each(["pivot", "user-summary"] as const)("as a %s", (representation) => {
-    it("PIVOT-7, COMPACT-2: is what keepRecentTokens says", async () => {
+    it("is what keepRecentTokens says", async () => {
       for (const keepRecentTokens of [2_000, 20_000, 60_000]) {
         const { tokens } = await windowAfter({ profile, representation, compaction: { keepRecentTokens } });
         expect(tokens).toBeGreaterThan(keepRecentTokens * 0.6);
@@ -76,7 +76,7 @@ describe.each(PROFILES)("what stays after a compaction in the profile %s", (prof
       }
     });
 
-    it("TRIGGER-5: is at most half of the limit", async () => {
+    it("is at most half of the limit", async () => {
       const limits = { contextTokens: 60_000, outputTokens: 8_000 };
       const session = open({ profile, representation, limits, compaction: { keepRecentTokens: 60_000 } });
       session.observe(conversation(30, 1_500));
@@ -84,7 +84,7 @@ describe.each(PROFILES)("what stays after a compaction in the profile %s", (prof
       expect(session.status().tokens).toBeLessThan((session.status().limitTokens ?? 0) * 0.6);
     });
 
-    it("COMPACT-2: is so many messages when no tokens are asked for", async () => {
+    it("is so many messages when no tokens are asked for", async () => {
       const counts = await Promise.all(
         [{ keepRecent: 4 }, { keepRecent: 4, keepRecentTokens: 0 }, { keepRecent: 9 }].map((compaction) =>
           windowAfter({ profile, representation, compaction }),
@@ -98,7 +98,7 @@ describe.each(PROFILES)("what stays after a compaction in the profile %s", (prof
 });
 
 describe("keepTokens", () => {
-  it("PIVOT-7: is a tail of so many tokens, or none", async () => {
+  it("is a tail of so many tokens, or none", async () => {
     const [none, some, usual] = await Promise.all(
       [{ keepTokens: 0 }, { keepTokens: 5_000 }, {}].map((tail) => windowAfter(tail)),
     );
@@ -130,7 +130,7 @@ describe("tool summaries", () => {
     { toolSummaryStrategy: "llm", mostChars: 1_200 },
     { toolSummaryStrategy: "", mostChars: 1_200 },
     { toolSummaryStrategy: "heuristic", mostChars: 800 },
-  ] as const)("TOOLSUM-3: $toolSummaryStrategy leaves $mostChars characters of a result", async (given) => {
+  ] as const)("$toolSummaryStrategy leaves $mostChars characters of a result", async (given) => {
     const summarizer = createFakeSummarizer(words(900, "said"));
     const { toolSummaryStrategy, mostChars } = given;
     const session = open({ profile: "documented", compaction: { toolSummaryStrategy } }, summarizer);
@@ -200,7 +200,7 @@ describe("pruning in the documented profile", () => {
   it.each([
     { chars: 80_000, cleared: false },
     { chars: 80_004, cleared: true },
-  ])("PRUNE-3: clears by size alone: $chars", async ({ chars, cleared }) => {
+  ])("clears by size alone: $chars", async ({ chars, cleared }) => {
     // Outputs as large as these would be bounded first.
     const session = open({ profile: "documented", toolOutput: "off" });
     session.observe(results(chars));
@@ -208,7 +208,7 @@ describe("pruning in the documented profile", () => {
     expect(isCleared(session)).toBe(cleared);
   });
 
-  it("PRUNE-2: leaves the last two turns alone, which the default profile does not have to", async () => {
+  it("leaves the last two turns alone, which the default profile does not have to", async () => {
     const loop = [user("u1", "go"), ...Array.from({ length: 30 }, (_, at) => step(`s${at}`, words(3_000)))];
     const session = open({ profile: "documented", compaction: { toolSummaryStrategy: "off" } });
     session.observe(loop);

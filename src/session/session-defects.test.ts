@@ -14,7 +14,7 @@ const used = (figures: Partial<Usage>): Usage => ({
 });
 
 describe("defects of the originals that a session must not have", () => {
-  it("DB-4: the window of a compaction begins with the marker, a user message, then the summary", async () => {
+  it("the window of a compaction begins with the marker, a user message, then the summary", async () => {
     const { session } = startSession();
     session.observe([...conversation(30), user("last", "and now?")]);
     await session.prepare();
@@ -23,7 +23,7 @@ describe("defects of the originals that a session must not have", () => {
     expect(summary).toMatchObject({ role: "assistant", summary: true, parentId: marker?.id });
   });
 
-  it("DB-4: an unfinished or failed summary of the host's does not hide anything", () => {
+  it("an unfinished or failed summary of the host's does not hide anything", () => {
     const { session } = startSession();
     const marker: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
     const failed = answer("s", "half a", { summary: true, error: { name: "X", text: "x" } });
@@ -31,13 +31,13 @@ describe("defects of the originals that a session must not have", () => {
     expect(session.projection().map(({ id }) => id)).toContain("m1");
   });
 
-  it("DB-5: a huge message in the middle costs nothing that stands before it", () => {
+  it("a huge message in the middle costs nothing that stands before it", () => {
     const { session } = startSession();
     session.observe([user("u1", "first"), answer("a1", "x".repeat(2_100_000)), user("u2", "last")]);
     expect(session.projection()).toHaveLength(3);
   });
 
-  it("DB-7: a reserve as large as the window is reported once and never makes a compaction due", () => {
+  it("a reserve as large as the window is reported once and never makes a compaction due", () => {
     const { session, events } = startSession({
       // The default profile leaves something of every window.
       profile: "documented",
@@ -51,7 +51,7 @@ describe("defects of the originals that a session must not have", () => {
     expect(events).toEqual([expect.objectContaining({ code: "no-usable-window" })]);
   });
 
-  it("DB-7: by default such a window is compacted when it is nearly full, not before and not never", () => {
+  it("by default such a window is compacted when it is nearly full, not before and not never", () => {
     const { session, events } = startSession({ limits: { contextTokens: 4_000, outputTokens: 8_000 } });
     session.append(user("u1", "hello"));
     session.append(answer("a1", "hi", { usage: used({ inputTokens: 2_900 }) }));
@@ -61,7 +61,7 @@ describe("defects of the originals that a session must not have", () => {
     expect(events).toEqual([]);
   });
 
-  it("OVERFLOW-5: says once when the two profiles disagree", async () => {
+  it("says once when the two profiles disagree", async () => {
     const { session, events } = startSession();
     session.append(user("u1", "hello"));
     for (const id of ["a1", "a2"]) {
@@ -72,14 +72,14 @@ describe("defects of the originals that a session must not have", () => {
     expect(told).toHaveLength(1);
   });
 
-  it("DB-8, DC-19: a call that never got its result is answered by a stub, never left dangling", () => {
+  it("a call that never got its result is answered by a stub, never left dangling", () => {
     const { session } = startSession();
     session.observe(transcript("u:5 a:5(bash?,read:9) u:5"));
     expect(findFaults(session.projection())).toEqual([]);
     expect(session.projection()[1]?.parts).toHaveLength(3);
   });
 
-  it("DB-10: pruning sees the window that is sent, after an undo and after a compaction", async () => {
+  it("pruning sees the window that is sent, after an undo and after a compaction", async () => {
     const { session } = startSession({ prune: { protectTokens: 0, minimumTokens: 0 } });
     session.observe([...conversation(30), user("last", "and now?")]);
     await session.prepare();
@@ -91,13 +91,13 @@ describe("defects of the originals that a session must not have", () => {
     expect(session.nextAction({ moment: "after-turn" }).type).toBe("none");
   });
 
-  it("DC-1: every assistant message with its calls is in the next request", () => {
+  it("every assistant message with its calls is in the next request", () => {
     const { session } = startSession();
     for (const message of transcript("u:5 a:5(bash:9) a:5(read:9) a:5")) session.append(message);
     expect(session.projection().map(({ id }) => id)).toEqual(["m1", "m2", "m3", "m4"]);
   });
 
-  it("DC-5: a tail that the host kept behind its summary does not speak for the new window", () => {
+  it("a tail that the host kept behind its summary does not speak for the new window", () => {
     const { session } = startSession();
     const big = used({ inputTokens: 39_000 });
     const marker: Message = {

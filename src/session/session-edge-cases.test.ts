@@ -21,7 +21,7 @@ const NO_USAGE = {
 const OVERFLOW = new Error("prompt is too long: 50000 tokens > 40000 maximum");
 
 describe("a session at its edges", () => {
-  it("TRIGGER-9: reads all settings, the window, the limit, its source and the tokens", () => {
+  it("reads all settings, the window, the limit, its source and the tokens", () => {
     const limits = { contextTokens: 200_000, outputTokens: 8_000 };
     const session = setUp({ limits, compaction: DEFAULT_COMPACTION_SETTINGS });
     session.append(user("u1", "hello"));
@@ -44,7 +44,7 @@ describe("a session at its edges", () => {
     expect(last.type).toBe("none");
   });
 
-  it("TRIGGER-7: compacts when it is full, however little a person gained by hand a turn before", async () => {
+  it("compacts when it is full, however little a person gained by hand a turn before", async () => {
     const { session, events } = startSession();
     session.observe(conversation(3));
     await session.prepare({ demand: "manual" });

@@ -82,7 +82,7 @@ const insert = (id: string, after: string | null): Edit => ({
 const ids = (session: Session): readonly string[] => session.projection().map(({ id }) => id);
 
 describe("the messages of a session", () => {
-  it("DB-13: taken in one by one, their projection is what computing everything anew gives", async () => {
+  it("taken in one by one, their projection is what computing everything anew gives", async () => {
     let batches = 0;
     await fc.assert(
       fc.asyncProperty(anyMoves, async (moves) => {
@@ -147,7 +147,7 @@ describe("the messages of a session", () => {
     expect(session.projection()[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
   });
 
-  it("INT-6: a summary of messages that the owner took back is dropped, and what only hides stays", async () => {
+  it("a summary of messages that the owner took back is dropped, and what only hides stays", async () => {
     const { session, edit } = started();
     session.observe(transcript("u:5 a:5 u:5"));
     await edit(() => [hide("m2")]);
@@ -159,7 +159,7 @@ describe("the messages of a session", () => {
     expect(session.status().batches).toHaveLength(1);
   });
 
-  it("INT-6: meet the edits again that speak of them when they come back", async () => {
+  it("meet the edits again that speak of them when they come back", async () => {
     const { session, edit } = started();
     session.observe(transcript("u:5 a:5 u:5"));
     await edit(() => [hide("m3")]);

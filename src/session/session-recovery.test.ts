@@ -35,7 +35,7 @@ async function settle(
 }
 
 describe("a refused request", () => {
-  it("RECOVER-2: is compacted once by the model, then sent again", async () => {
+  it("is compacted once by the model, then sent again", async () => {
     const { session, events, summarizer } = setUp();
     session.observe([...conversation(12, 1_500), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
@@ -49,7 +49,7 @@ describe("a refused request", () => {
     expect(findFaults(session.projection())).toEqual([]);
   });
 
-  it("RECOVER-4: climbs from the gentlest rung, each once, and stops at the first that fits", async () => {
+  it("climbs from the gentlest rung, each once, and stops at the first that fits", async () => {
     const { session } = setUp();
     const outputs = Array.from(
       { length: 4 },
@@ -90,7 +90,7 @@ describe("a refused request", () => {
     expect(summarizer.calls).toHaveLength(1);
   });
 
-  it("DC-17: when nothing more can be taken away the first error reaches the caller, with what to do", async () => {
+  it("when nothing more can be taken away the first error reaches the caller, with what to do", async () => {
     const { session } = setUp();
     session.observe([...conversation(12, 1_500), user("last", "and now?")]);
     const first = new Error(OVERFLOW.message);
@@ -109,7 +109,7 @@ describe("a refused request", () => {
     );
   });
 
-  it("RECOVER-3: an answer of the model ends the recovery, and the next refusal starts anew", async () => {
+  it("an answer of the model ends the recovery, and the next refusal starts anew", async () => {
     const { session, summarizer } = setUp();
     session.observe([...conversation(12, 1_500), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
@@ -122,7 +122,7 @@ describe("a refused request", () => {
     expect(summarizer.calls.length).toBeGreaterThan(1);
   });
 
-  it("RECOVER-3: a summary that fails does not count, and the ladder goes on without blind retries", async () => {
+  it("a summary that fails does not count, and the ladder goes on without blind retries", async () => {
     const { session, summarizer } = setUp({}, new Error("503"), new Error("503"));
     session.observe([...conversation(12, 1_500), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
@@ -131,7 +131,7 @@ describe("a refused request", () => {
     expect(session.ledger().at(-1)).toMatchObject({ outcome: "applied", degraded: true });
   });
 
-  it("RECOVER-5: a single message over the window is cut, head and tail", async () => {
+  it("a single message over the window is cut, head and tail", async () => {
     const { session } = setUp();
     session.append(user("u1", `BEGIN ${words(90_000)} END`));
     session.onProviderError(OVERFLOW);
@@ -142,7 +142,7 @@ describe("a refused request", () => {
     expect(JSON.stringify(session.projection())).toMatch(/BEGIN.*truncated.*END/);
   });
 
-  it("RECOVER-7: partial output of the failed attempt does not stay, but what a tool has done does", async () => {
+  it("partial output of the failed attempt does not stay, but what a tool has done does", async () => {
     const { session } = setUp();
     const done: Message = {
       id: "s1",
@@ -168,7 +168,7 @@ describe("a refused request", () => {
     expect(shown).not.toContain("I will now");
   });
 
-  it("RECOVER-9: what the recovery did is in the journal and survives a restart", async () => {
+  it("what the recovery did is in the journal and survives a restart", async () => {
     const { session, journal } = setUp();
     const messages = [...conversation(12, 1_500), user("last", "and now?")];
     session.observe(messages);

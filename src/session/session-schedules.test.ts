@@ -307,7 +307,7 @@ async function play({ moves, answer, summaries, how, keeps }: Play): Promise<voi
         const { tokens, limitTokens = Number.POSITIVE_INFINITY } = session.status();
         if (action.type === "none" && !action.fits) expect(EXCUSES).toContain(action.reason);
         if (action.type === "none" && action.fits) expect(tokens).toBeLessThan(limitTokens);
-        // PIVOT-10: a failed summary leaves a window in force only while the model still takes it.
+        // A failed summary leaves a window in force only while the model still takes it.
         if (action.type === "none" && action.reason === "summary-failed")
           expect(tokens).toBeLessThanOrEqual(10_000);
         const isCounted = session.status().estimate.source === "usage";

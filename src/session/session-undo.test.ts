@@ -40,7 +40,7 @@ describe("undo", () => {
     expect(session.projection()).toEqual(between);
   });
 
-  it("INT-6: messages that came after the step stay, and those after the undo are part of it", async () => {
+  it("messages that came after the step stay, and those after the undo are part of it", async () => {
     const { session } = setUp();
     session.observe(CONVERSATION);
     await session.prepare();
@@ -151,7 +151,7 @@ describe("the journal of a session", () => {
 });
 
 describe("the events of a session", () => {
-  it("DC-18: reach a listener that throws, all of them", async () => {
+  it("reach a listener that throws, all of them", async () => {
     const seen: string[] = [];
     const { session } = setUp(
       {},

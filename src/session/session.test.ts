@@ -48,7 +48,7 @@ describe("createSession", () => {
     expect(session.projection()).toHaveLength(3);
   });
 
-  it("INT-5: lists every problem of its options at once", () => {
+  it("lists every problem of its options at once", () => {
     const options = { keepTokens: -1, systemChars: "none", unheardOf: 1 } as unknown as EngineOptions;
     expect(() => setUp(options)).toThrow(/keepTokens.*systemChars.*unheardOf/s);
   });
@@ -62,7 +62,7 @@ describe("createSession", () => {
     expect(events).toEqual([]);
   });
 
-  it("INT-1, TOOLOUT: bounds an output that came in before the model sees it, and spills the whole of it", async () => {
+  it("bounds an output that came in before the model sees it, and spills the whole of it", async () => {
     const { session, journal } = setUp();
     const output = Array.from({ length: 5_000 }, (_, line) => `line ${line}`).join("\n");
     session.append(user("u1", "list them"));
@@ -94,7 +94,7 @@ describe("createSession", () => {
     expect(session.nextAction().type).toBe("none");
   });
 
-  it("PRUNE-8: clears old outputs instead of compacting when that is enough", async () => {
+  it("clears old outputs instead of compacting when that is enough", async () => {
     const { session, summarizer } = setUp({
       compaction: { reserveTokens: 4_000 },
       prune: { protectTokens: 2_000, minimumTokens: 1_000 },
@@ -132,7 +132,7 @@ describe("createSession", () => {
     expect(session.ledger()).toMatchObject([{ step: "compact", outcome: "applied" }]);
   });
 
-  it("INT-3: every change bumps the epoch and is told as an event with sizes before and after", async () => {
+  it("every change bumps the epoch and is told as an event with sizes before and after", async () => {
     const { session, events } = setUp();
     session.observe(conversation(30));
     await session.run(session.nextAction());
@@ -141,7 +141,7 @@ describe("createSession", () => {
     expect(changed[0]?.after).toBeLessThan(changed[0]?.before ?? 0);
   });
 
-  it("DC-4, RECOVER-9: the compacted list is what comes next, and the host's own list stays as it was", async () => {
+  it("the compacted list is what comes next, and the host's own list stays as it was", async () => {
     const { session } = setUp();
     const owned = deepFreeze(conversation(30));
     session.observe(owned);
@@ -152,7 +152,7 @@ describe("createSession", () => {
     expect(session.projection().at(-1)?.id).toBe("next");
   });
 
-  it("DC-5, ESTIMATE-5: usage from before the compaction does not trigger the next one", async () => {
+  it("usage from before the compaction does not trigger the next one", async () => {
     const { session } = setUp();
     const messages = conversation(30).map((message) =>
       message.role === "assistant" ? { ...message, usage: usage(39_000) } : message,
@@ -165,14 +165,14 @@ describe("createSession", () => {
     expect(session.status().estimate).toMatchObject({ source: "usage", usageTokens: 6_000 });
   });
 
-  it("OVERFLOW-8, DB-1: usage that fills the window is noticed inside a tool loop", () => {
+  it("usage that fills the window is noticed inside a tool loop", () => {
     const { session } = setUp();
     session.append(user("u1", "go"));
     session.append({ ...step("a1", "ok"), usage: usage(37_000) });
     expect(session.nextAction()).toMatchObject({ type: "compact" });
   });
 
-  it("INT-2: either rule makes a compaction due, and auto off stops both", () => {
+  it("either rule makes a compaction due, and auto off stops both", () => {
     const auto = { thresholds: { "acme/big": { tokens: 39_999 } } };
     const { session } = setUp({ compaction: auto, model: { provider: "acme", id: "big" } });
     session.append(user("u1", "go"));
@@ -191,7 +191,7 @@ describe("createSession", () => {
     expect(events).toContainEqual(expect.objectContaining({ code: "usage-not-believed" }));
   });
 
-  it("RECOVER-6: an answer that shows a window that was exceeded makes a compaction due", () => {
+  it("an answer that shows a window that was exceeded makes a compaction due", () => {
     const { session } = setUp();
     for (const message of conversation(3, 200)) session.append(message);
     session.append(answer("b1", "ok", { finish: "model_context_window_exceeded" }));
@@ -229,7 +229,7 @@ describe("createSession", () => {
     ]);
   });
 
-  it("TOOLSUM-5: 25 parallel calls in one turn are not archived before the model has seen them", () => {
+  it("25 parallel calls in one turn are not archived before the model has seen them", () => {
     const { session } = setUp({ compaction: { toolSummaryStrategy: "heuristic" } });
     const parts = Array.from({ length: 25 }, (_, index) => step(`c${index}`, words(50)).parts).flat();
     session.append(user("u1", "go"));
@@ -239,7 +239,7 @@ describe("createSession", () => {
     expect(session.nextAction()).toMatchObject({ type: "summarize-tool-results", visibleResults: 25 });
   });
 
-  it("PIVOT-11: compacts by hand at any time, also when auto is off, without telling the agent to go on", async () => {
+  it("compacts by hand at any time, also when auto is off, without telling the agent to go on", async () => {
     const { session } = setUp({ compactAt: "never" });
     session.observe(conversation(6));
     expect(session.nextAction().type).toBe("none");
@@ -249,14 +249,14 @@ describe("createSession", () => {
     expect(session.transcript().some(({ metadata }) => metadata?.kind === "continue")).toBe(false);
   });
 
-  it("DB-2, PIVOT-8: after a finished answer the agent is not told to go on", async () => {
+  it("after a finished answer the agent is not told to go on", async () => {
     const { session } = setUp();
     session.observe(conversation(30));
     await session.prepare({ moment: "after-turn" });
     expect(session.projection().some(({ metadata }) => metadata?.kind === "continue")).toBe(false);
   });
 
-  it("DB-6, PIVOT-10: a vetoed compaction leaves everything as it was and is not tried again at once", async () => {
+  it("a vetoed compaction leaves everything as it was and is not tried again at once", async () => {
     const { session, events, summarizer } = setUp(
       {},
       { hooks: [{ name: "no", compacting: () => ({ veto: true }) }] },
@@ -269,7 +269,7 @@ describe("createSession", () => {
     expect(events.filter(({ type }) => type === "compaction_end")).toMatchObject([{ error: "vetoed" }]);
   });
 
-  it("DC-8: two compactions in a row that gain nothing end in a warning and the request, not in a loop", async () => {
+  it("two compactions in a row that gain nothing end in a warning and the request, not in a loop", async () => {
     const { session, events } = setUp();
     session.append(user("u1", words(60_000)));
     for (let turn = 0; turn < 8; turn++) {
@@ -320,7 +320,7 @@ describe("createSession", () => {
     expect(session.status()).toMatchObject({ source: "threshold", limitTokens: 50 });
   });
 
-  it("ESTIMATE-5: counts a new model as a new epoch", () => {
+  it("counts a new model as a new epoch", () => {
     const { session } = setUp();
     session.append(user("u1", "go"));
     session.append(answer("a1", "ok", { usage: usage(20_000), model: { provider: "acme", id: "one" } }));

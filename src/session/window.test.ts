@@ -51,7 +51,7 @@ describe("a window", () => {
     expect(window.shown).toEqual([first]);
   });
 
-  it("is without a summary that was aborted, and with the next one that was not (FORK-11)", () => {
+  it("is without a summary that was aborted, and with the next one that was not", () => {
     const said: Message = { ...user("a"), role: "assistant", finish: "stop" };
     const marker: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
     const half: Message = { ...said, id: "s", summary: true, parentId: "m", finish: "error" };

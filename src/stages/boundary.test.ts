@@ -43,21 +43,21 @@ describe.each([
   },
   { name: "two: the newest", messages: two, index: 6, slice: "s:50 u:6", window: "m s:50 u:6" },
   {
-    name: "a pending newest falls back (DA-6)",
+    name: "a pending newest falls back",
     messages: transcript("u:1 m s:30 u:4 m u:6"),
     index: 2,
     slice: "s:30 u:4 m u:6",
     window: "m s:30 u:4 m u:6",
   },
   {
-    name: "a failed newest falls back (DA-5)",
+    name: "a failed newest falls back",
     messages: change(two, "m7", { error: { name: "APIError", text: "no" } }),
     index: 3,
     slice: "s:30 u:4 m s:50 u:6",
     window: "m s:30 u:4 m s:50 u:6",
   },
   {
-    name: "an unfinished newest falls back (DA-5)",
+    name: "an unfinished newest falls back",
     messages: change(two, "m7", ({ finish: _, ...message }) => message),
     index: 3,
     slice: "s:30 u:4 m s:50 u:6",
@@ -99,7 +99,7 @@ describe.each([
     window: "u:1 m s:30 u:4",
   },
   {
-    name: "the retained tail stays behind the summary (DA-19)",
+    name: "the retained tail stays behind the summary",
     messages: change(transcript("u:1 a:2 u:3 a:4 m s:30 u:6"), "m5", withTail("m3")),
     index: 5,
     slice: "s:30 u:3 a:4 u:6",

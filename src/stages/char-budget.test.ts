@@ -25,7 +25,7 @@ describe("charBudget", () => {
       after: "a:400 u:400",
     },
     {
-      name: "never hides a summary (DA-4)",
+      name: "never hides a summary",
       before: "s:300 u:400 a:100",
       maxChars: 600,
       after: "s:300 a:100",
@@ -36,7 +36,7 @@ describe("charBudget", () => {
     expect(notate(budget(transcript(before), maxChars))).toBe(after);
   });
 
-  it("shortens the newest message when it alone is too long (DA-3)", () => {
+  it("shortens the newest message when it alone is too long", () => {
     const messages = budget(transcript("u:500000"), 200_000);
     expect(chars(messages)).toBeLessThanOrEqual(200_000);
     expect(chars(messages)).toBeGreaterThan(199_000);
@@ -47,7 +47,7 @@ describe("charBudget", () => {
     expect(notate(messages)).toMatch(/^s:90 a:50\(bash:199\d{3},read:70\)$/);
   });
 
-  it("drops parts, oldest first, when calls alone are too long (FORK-52)", () => {
+  it("drops parts, oldest first, when calls alone are too long", () => {
     const calls = Array.from({ length: 256 }, (_, n) => `${"t".repeat(100)}${n}:10`).join(",");
     const messages = budget(transcript(`a(${calls})`), 2_000);
     expect(chars(messages)).toBeLessThanOrEqual(2_000);

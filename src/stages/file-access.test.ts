@@ -26,7 +26,7 @@ const changesOf = (tool: string, input: unknown): string =>
     .join(", ");
 
 describe("the ledger of files", () => {
-  it("holds files by what was done to each last, in calls that succeeded (COMPACT-9)", () => {
+  it("holds files by what was done to each last, in calls that succeeded", () => {
     const messages = [
       call("read", { filePath: "b.ts" }),
       call("edit", { filePath: "c.ts", oldString: "", newString: "" }),

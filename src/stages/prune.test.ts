@@ -39,7 +39,7 @@ function withParts(messages: Transcript, change: (part: ToolPart, message: Messa
 }
 
 describe("prune", () => {
-  it("has the documented numbers (PRUNE-1)", () => {
+  it("has the documented numbers", () => {
     expect([PRUNE_MINIMUM, PRUNE_PROTECT, PRUNE_PROTECTED_TOOLS]).toEqual([20_000, 40_000, ["skill"]]);
   });
 
@@ -70,7 +70,7 @@ describe("prune", () => {
       outputs: "read:40000,read:40000,read:4,read:160000",
       cleared: "read:40000,read:40000,read:4,read:160000",
     },
-  ])("$name (PRUNE-2, -3)", ({ outputs, cleared }) => {
+  ])("$name", ({ outputs, cleared }) => {
     const { transcript: after } = runStages(read(`u a(${outputs}) u a u`), [pruneStage()], { at: 7 });
     expect(notate(after)).toBe(`u a(${cleared}) u a u`);
   });
@@ -177,7 +177,7 @@ describe("prune", () => {
     ]);
   });
 
-  it("with nothing to protect takes every output longer than the placeholder (PRUNE-7, -10)", () => {
+  it("with nothing to protect takes every output longer than the placeholder", () => {
     const { length } = CLEARED_PLACEHOLDER;
     const messages = read(`u a(read:${length + 1},read:${length},read:0) u u`);
     expect(handles(messages, { protectTokens: 0 })).toEqual(["m2/0"]);
@@ -194,7 +194,7 @@ describe("prune", () => {
     expect(prune(messages, { estimate: { estimator: () => 50_000 } }).prunedTokens).toBe(50_000);
   });
 
-  it("measures each output once, and none beyond where it stops (PRUNE-10)", () => {
+  it("measures each output once, and none beyond where it stops", () => {
     const asked: number[] = [];
     const estimator = (text: string) => asked.push(text.length);
     prune(read("u a(read:1) a(read:2) a(read~3) a(read:4,skill:5,read!6) u a(read:7) u"), {
@@ -204,7 +204,7 @@ describe("prune", () => {
     expect(asked).toEqual([4, 9, 8]);
   });
 
-  it("ignores what is hidden, message or part (PRUNE-7)", () => {
+  it("ignores what is hidden, message or part", () => {
     const messages = read("u a(read:800,grep:800) a(read:800) u u");
     const hidden = applyEdits(
       messages,
@@ -225,7 +225,7 @@ describe("prune", () => {
   it.each([
     [{ protectTokens: -1, minimumTokens: Number.NaN, protectTurns: Number.POSITIVE_INFINITY }, 3],
     [{ protectTokens: Number.POSITIVE_INFINITY }, 1],
-  ] as const)("refuses %o and names every problem (PRUNE-10)", (options, problems) => {
+  ] as const)("refuses %o and names every problem", (options, problems) => {
     for (const act of [() => prune([], options), () => pruneStage(options)]) {
       try {
         act();
@@ -242,7 +242,7 @@ describe("prune", () => {
   });
 });
 
-describe("prune after a compaction (PRUNE-9, DB-10)", () => {
+describe("prune after a compaction", () => {
   const withTail = (tailStartId: string, notation: string): Transcript =>
     deepFreeze(
       transcript(notation).map((message) => ({

@@ -43,7 +43,7 @@ describe("redactTranscript", () => {
     expect(edits.map((edit) => edit.reason)).toEqual(["secret", "secret", "secret"]);
   });
 
-  it("goes before the cut in a fork, so that half a key cannot stay (SEC-1, acceptance 16)", () => {
+  it("goes before the cut in a fork, so that half a key cannot stay", () => {
     const newer = transcript(Array(20).fill("a(read:5)").join(" "));
     const { messages, stats } = processMessagesForFork([message, ...newer], { redact: redactTranscript() });
     const { text } = formatMessagesAsContext(messages, stats);

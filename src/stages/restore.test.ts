@@ -16,11 +16,11 @@ describe("what pruning leaves", () => {
   const messages = read("u a(read:800) u u");
   const pruned = applyEdits(messages, prune(messages, SMALL).edits, { at: 7 });
 
-  it("is stored as it was, with the time of clearing (PRUNE-4)", () => {
+  it("is stored as it was, with the time of clearing", () => {
     expect(pruned[1]?.parts[0]).toEqual({ ...messages[1]?.parts[0], clearedAt: 7 });
   });
 
-  it("reads as the placeholder, with the call and without attachments (PRUNE-5)", () => {
+  it("reads as the placeholder, with the call and without attachments", () => {
     expect(project(pruned)[1]?.parts[0]).toMatchObject({
       tool: "read",
       input: {},

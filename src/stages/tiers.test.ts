@@ -59,25 +59,25 @@ describe("graduatedTiers", () => {
     ]);
   });
 
-  it("applies however short the conversation is (FORK-30)", () => {
+  it("applies however short the conversation is", () => {
     expect(cut(`a(read:4000) ${tools(5, "read:1")}`)).toBe(
       `a(read:${kept(3_000, 4_000)}) ${tools(5, "read:1")}`,
     );
   });
 
-  it("gives empty and cleared results no number (FORK-21, DA-8)", () => {
+  it("gives empty and cleared results no number", () => {
     expect(cut(`${tools(5, "read:9000")} ${tools(9, "read:0")} ${tools(9, "read~9000")}`)).toBe(
       `${tools(5, "read:9000")} ${tools(9, "read:0")} ${tools(9, "read~9000")}`,
     );
   });
 
-  it("numbers parallel calls in part order (FORK-22)", () => {
+  it("numbers parallel calls in part order", () => {
     expect(cut(`a(read:4000,read:4000) ${tools(4, "read:1")}`)).toBe(
       `a(read:${kept(3_000, 4_000)},read:4000) ${tools(4, "read:1")}`,
     );
   });
 
-  it("keeps both ends of terminal output, of errors, and of texts that speak of one (FORK-25)", () => {
+  it("keeps both ends of terminal output, of errors, and of texts that speak of one", () => {
     const messages = withParts(
       (part, index) =>
         index === 2 && part.outcome.status === "done"
@@ -89,7 +89,7 @@ describe("graduatedTiers", () => {
     expect(methods.slice(0, 4)).toEqual(["head-tail", "head-tail", "head-tail", "head"]);
   });
 
-  it("does not take a result for cleared because it quotes the placeholder (DA-7)", () => {
+  it("does not take a result for cleared because it quotes the placeholder", () => {
     const quoting = withParts(
       (part, index) =>
         index === 0
@@ -107,14 +107,14 @@ describe("graduatedTiers", () => {
     expect(toolResults(applyGraduatedTruncation(quoting))[0]?.text.length).toBe(kept(500, 100_034));
   });
 
-  it("leaves some tools alone but counts them (FORK-28)", () => {
+  it("leaves some tools alone but counts them", () => {
     expect(cut(`a(read:4000) ${tools(5, "ask_user_questions:9000")} ${tools(15, "skill:9000")}`)).toContain(
       "ask_user_questions:9000",
     );
     expect(cut(`a(read:4000) ${tools(5, "skill:10")}`)).toContain(`read:${kept(3_000, 4_000)}`);
   });
 
-  it("cuts inputs to 500, 200 and 100 characters by tier (FORK-41, DA-2)", () => {
+  it("cuts inputs to 500, 200 and 100 characters by tier", () => {
     const messages = withParts(
       (part) => ({ ...part, input: { content: "x".repeat(2_000) } }),
       tools(20, "read:10"),
@@ -140,7 +140,7 @@ describe("graduatedTiers", () => {
     expect(running).toMatchObject({ inputCut: { limitChars: 500 } });
   });
 
-  it("changes nothing the second time (TEXT-8, DA-10)", () => {
+  it("changes nothing the second time", () => {
     const once = applyGraduatedTruncation(transcript(tools(30, "bash:9000")));
     expect(applyGraduatedTruncation(deepFreeze(once))).toBe(once);
   });

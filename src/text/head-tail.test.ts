@@ -18,7 +18,7 @@ it.each([
   "Failed to open",
   "panic: nil map",
   "FATAL: no database",
-])("%s is seen although the documented patterns miss it (DA-16)", (text) => {
+])("%s is seen although the documented patterns miss it", (text) => {
   expect(FORK_ERROR_PATTERNS.some((pattern) => text.includes(pattern))).toBe(false);
   expect(shouldUseHeadTail("read", text)).toBe(true);
 });

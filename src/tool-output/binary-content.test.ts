@@ -33,7 +33,7 @@ describe("looksBinary", () => {
       content: `${repeat("a", 8_192)}${repeat("\0", 8_192)}`,
       is: false,
     },
-  ])("says $is for $name (TOOLOUT-13)", ({ content, is }) => {
+  ])("says $is for $name", ({ content, is }) => {
     expect(looksBinary(content)).toBe(is);
   });
 });

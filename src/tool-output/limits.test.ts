@@ -11,7 +11,7 @@ import {
 const OFF = { maxLines: 0, maxBytes: 0, maxChars: 0, largeOutputThreshold: 0, truncateMode: "head_tail" };
 
 describe("the limits of tool output", () => {
-  it("have the documented defaults (TOOLOUT-1)", () => {
+  it("have the documented defaults", () => {
     expect(DEFAULT_TOOL_OUTPUT_LIMITS).toEqual({
       maxLines: 2_000,
       maxBytes: 51_200,
@@ -35,7 +35,7 @@ describe("the limits of tool output", () => {
     },
     { name: "take an empty mode for head_tail", raw: { truncateMode: "" }, changed: {} },
     { name: "know the mode head", raw: { truncateMode: "head" }, changed: { truncateMode: "head" } },
-  ])("$name (TOOLOUT-3)", ({ raw, changed }) => {
+  ])("$name", ({ raw, changed }) => {
     expect(resolveToolOutputLimits(raw)).toEqual({ ...OFF, ...changed });
   });
 
@@ -63,7 +63,7 @@ describe("the limits of tool output", () => {
     expect(() => readOptions(TOOL_OUTPUT_LIMIT_SHAPE, raw)).toThrow(problem);
   });
 
-  it("list every problem at once (INT-5)", () => {
+  it("list every problem at once", () => {
     const raw = { maxLines: -1, maxBytes: Number.NaN, truncateMode: "middle", lines: 3 };
     try {
       readOptions(TOOL_OUTPUT_LIMIT_SHAPE, raw);

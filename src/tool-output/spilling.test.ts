@@ -45,7 +45,7 @@ const failing = (code: string): SpillStore =>
   recordingStore(() => ({ status: "failed", code, reason: `${code}: no` })).store;
 
 describe("bytes", () => {
-  it("become text, with a replacement for an invalid byte at position 6 and nothing lost after it (TOOLOUT-13, DC-14)", async () => {
+  it("become text, with a replacement for an invalid byte at position 6 and nothing lost after it", async () => {
     const bytes = new TextEncoder().encode(`01234\n${"a line of text\n".repeat(10_000)}`);
     bytes[6] = 0xff;
     const result = await truncateToolContent([{ type: "bytes", bytes }], DEFAULT_TOOL_OUTPUT_LIMITS);
@@ -67,7 +67,7 @@ describe("bytes", () => {
     expect(puts[0]).toBe(bytes);
   });
 
-  it("that are not text become a notice with type, size, hash and place only (TOOLOUT-13)", async () => {
+  it("that are not text become a notice with type, size, hash and place only", async () => {
     const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => (index * 7_919) & 255);
     const { store, puts } = recordingStore();
     const result = await truncateToolContent(
@@ -103,7 +103,7 @@ describe("bytes", () => {
 });
 
 describe("spilling", () => {
-  it("begins above the threshold, in code points (TOOLOUT-4)", async () => {
+  it("begins above the threshold, in code points", async () => {
     const { store, puts } = recordingStore();
     const limits = { largeOutputThreshold: 10 };
     expect((await truncateToolContent([text("😀".repeat(10))], limits, store)).by).toBe("none");
@@ -114,7 +114,7 @@ describe("spilling", () => {
     expect(result.stats.chars).toEqual({ shown: 10, omitted: 1, total: 11 });
   });
 
-  it("leaves a preview within the limits, the size, the handle, the hash, the path and a hint (TOOLOUT-4)", async () => {
+  it("leaves a preview within the limits, the size, the handle, the hash, the path and a hint", async () => {
     const content = numberedLines(20_000);
     const { store } = recordingStore();
     const result = await truncateToolContent([text(content)], undefined, store);
@@ -172,7 +172,7 @@ describe("spilling", () => {
     },
   );
 
-  it("includes everything that is truncated, as it came (TOOLOUT-9, DC-16)", async () => {
+  it("includes everything that is truncated, as it came", async () => {
     const { store, puts } = recordingStore();
     const content = `\x1b[1m${numberedLines(1_000)}`;
     const result = await truncateToolContent([text(content)], undefined, store);
@@ -181,7 +181,7 @@ describe("spilling", () => {
     expect(texts(result)[0]).toContain("[Removed before counting: escape sequences 1.]");
   });
 
-  it("leaves what is below the threshold when told so (TOOLOUT-9)", async () => {
+  it("leaves what is below the threshold when told so", async () => {
     const { store, puts } = recordingStore();
     const options = { spillTruncated: "off" } as const;
     const small = await truncateToolContent([text(numberedLines(1_000))], undefined, store, options);
@@ -193,7 +193,7 @@ describe("spilling", () => {
     expect(large.by).toBe("spill");
   });
 
-  it("is off at threshold 0: a long text within the limits stays whole (TOOLOUT-3)", async () => {
+  it("is off at threshold 0: a long text within the limits stays whole", async () => {
     const { store, puts } = recordingStore();
     const blocks = [text("a".repeat(300_000))];
     const result = await truncateToolContent(blocks, { largeOutputThreshold: 0 }, store);
@@ -202,7 +202,7 @@ describe("spilling", () => {
   });
 
   it.each(["ENOSPC", "EACCES", "EROFS", "EMFILE", "EDQUOT", "EIO"])(
-    "that fails with %s leaves one line in front and does not fail the call (TOOLOUT-6)",
+    "that fails with %s leaves one line in front and does not fail the call",
     async (code) => {
       const content = numberedLines(5_000);
       const result = await truncateToolContent([image, text(content)], undefined, failing(code));
@@ -214,7 +214,7 @@ describe("spilling", () => {
     },
   );
 
-  it("that fails is said even when all limits are off (TOOLOUT-6)", async () => {
+  it("that fails is said even when all limits are off", async () => {
     const limits = { largeOutputThreshold: 10 };
     const result = await truncateToolContent([text("a".repeat(20)), text("b")], limits, failing("ENOSPC"));
     expect(texts(result)).toEqual([`[Full output not saved: ENOSPC]\n${"a".repeat(20)}`, "b"]);
@@ -256,7 +256,7 @@ describe("spilling", () => {
 describe("redaction", () => {
   const key = `AKIA${"Q7RT2XW5LM9ZB4KD"}`;
 
-  it("comes before the cut, so that no half of a secret stays, and leaves the store raw (order rule)", async () => {
+  it("comes before the cut, so that no half of a secret stays, and leaves the store raw", async () => {
     const content = `${"word ".repeat(9)}${key} ${"word ".repeat(40)}`;
     for (let maxChars = 40; maxChars < 160; maxChars += 2) {
       const { store, puts } = recordingStore();

@@ -23,7 +23,7 @@ describe("textSize", () => {
     { text: "a\r\nb\r\n", lines: 2, chars: 6, bytes: 6 },
     { text: "\n\n", lines: 2, chars: 2, bytes: 2 },
     { text: "é漢😀", lines: 1, chars: 3, bytes: 9 },
-  ])("counts $text as $lines lines, $chars characters, $bytes bytes (TOOLOUT-12)", ({ text, ...size }) => {
+  ])("counts $text as $lines lines, $chars characters, $bytes bytes", ({ text, ...size }) => {
     expect(textSize(text)).toEqual(size);
   });
 

@@ -64,7 +64,7 @@ describe("an output within the limits", () => {
     expect((await truncateToolContent(blocks)).blocks).toBe(blocks);
   });
 
-  it("comes back without escapes and overwritten states (TOOLOUT-14)", async () => {
+  it("comes back without escapes and overwritten states", async () => {
     const clean = text("kept");
     const result = await truncateToolContent(deepFreeze([text("\x1b[31mred\x1b[0m\n10%\r100%\n"), clean]));
     expect(result.blocks).toEqual([text("red\n100%\n"), clean]);
@@ -84,7 +84,7 @@ describe("an output within the limits", () => {
     expect(result.blocks).toEqual([{ type: "text", text: "ab", annotations: { priority: 1 } }]);
   });
 
-  it("is counted after folding, so a long progress line needs no cut (TOOLOUT-14)", async () => {
+  it("is counted after folding, so a long progress line needs no cut", async () => {
     const progress = Array.from({ length: 50_000 }, (_, index) => `\rdownloading ${index}`).join("");
     const result = await truncateToolContent([text(progress)], undefined, recordingStore().store);
     expect(texts(result)).toEqual(["downloading 49999"]);
@@ -93,7 +93,7 @@ describe("an output within the limits", () => {
 });
 
 describe("the limits", () => {
-  it("keep both ends and the marker of 3,000 lines of 60 bytes (TOOLOUT-8, DC-16)", async () => {
+  it("keep both ends and the marker of 3,000 lines of 60 bytes", async () => {
     const result = await truncateToolContent([text(numberedLines(3_000))], DEFAULT_TOOL_OUTPUT_LIMITS);
     const [shown = ""] = texts(result);
     expect(shown.startsWith(lineOf(1))).toBe(true);
@@ -109,7 +109,7 @@ describe("the limits", () => {
     });
   });
 
-  it("count original lines only, never the marker (TOOLOUT-10, DC-16)", async () => {
+  it("count original lines only, never the marker", async () => {
     const result = await truncateToolContent([text("x\n".repeat(3_000))], { maxLines: 2_000 });
     const [shown = ""] = texts(result);
     expect(result.stats.lines).toEqual({ shown: 2_000, omitted: 1_000, total: 3_000 });
@@ -123,7 +123,7 @@ describe("the limits", () => {
     { name: "lines", limits: { maxLines: 10 } },
     { name: "chars", limits: { maxChars: 600 } },
     { name: "bytes", limits: { maxBytes: 600 } },
-  ])("keep head and tail alike by $name (TOOLOUT-8)", async ({ name, limits }) => {
+  ])("keep head and tail alike by $name", async ({ name, limits }) => {
     const result = await truncateToolContent([text(numberedLines(100))], limits);
     const [shown = ""] = texts(result);
     expect(result.by).toBe(name);
@@ -132,7 +132,7 @@ describe("the limits", () => {
     expect(shown).toContain("[... 90 lines (5400 chars) omitted ...]");
   });
 
-  it("keep the head alone below four lines and in head mode, with the notice and no marker (TOOLOUT-7)", async () => {
+  it("keep the head alone below four lines and in head mode, with the notice and no marker", async () => {
     for (const limits of [{ maxLines: 3 }, { maxLines: 3, truncateMode: "head" as const }]) {
       const [shown] = texts(await truncateToolContent([text("1\n2\n3\n4\n5\n")], limits));
       expect(shown).toBe(
@@ -141,7 +141,7 @@ describe("the limits", () => {
     }
   });
 
-  it("cut one line of 1 MB inside, with both ends (TOOLOUT-12)", async () => {
+  it("cut one line of 1 MB inside, with both ends", async () => {
     const line = `start${"漢".repeat(350_000)}end`;
     const result = await truncateToolContent([text(line)], {
       ...DEFAULT_TOOL_OUTPUT_LIMITS,
@@ -155,7 +155,7 @@ describe("the limits", () => {
     expect(result.stats.lines).toEqual({ shown: 1, omitted: 0, total: 1 });
   });
 
-  it("do not let a trailing line break or CRLF count as a line (TOOLOUT-12)", async () => {
+  it("do not let a trailing line break or CRLF count as a line", async () => {
     for (const content of ["1\n2\n3\n4\n", "1\r\n2\r\n3\r\n4\r\n", "1\n2\n3\n4"]) {
       const blocks = [text(content)];
       expect((await truncateToolContent(blocks, { maxLines: 4 })).blocks).toBe(blocks);
@@ -171,7 +171,7 @@ describe("the limits", () => {
 });
 
 describe("images", () => {
-  it("stay in place, and text stays on its side of them (TOOLOUT-11, DC-15)", async () => {
+  it("stay in place, and text stays on its side of them", async () => {
     const blocks = deepFreeze([
       text(numberedLines(50)),
       image,
@@ -208,7 +208,7 @@ describe("images", () => {
 });
 
 describe("several text blocks", () => {
-  it("are counted with a line break between them, and joined by it when cut (TOOLOUT-11)", async () => {
+  it("are counted with a line break between them, and joined by it when cut", async () => {
     const whole = await truncateToolContent([text("a"), text("b\n"), text(""), text("c")], {});
     expect(whole.stats.lines.total).toBe(3);
     expect(whole.stats.chars.total).toBe(5);
@@ -238,7 +238,7 @@ describe("several text blocks", () => {
 describe("a bounded output", () => {
   const bound = () => boundToolOutput([text(numberedLines(3_000)), image]);
 
-  it("says what was left out of it, as a tool part records it (TEXT-8)", async () => {
+  it("says what was left out of it, as a tool part records it", async () => {
     const { cut, stats } = await bound();
     expect(cut).toMatchObject({ method: "head-tail", originalChars: stats.chars.total });
     expect(cut?.omittedChars).toBe(stats.chars.omitted);
@@ -247,7 +247,7 @@ describe("a bounded output", () => {
     expect((await boundToolOutput("short")).cut).toBeUndefined();
   });
 
-  it("is left alone together with what was left out of it (TEXT-8)", async () => {
+  it("is left alone together with what was left out of it", async () => {
     const { blocks, cut } = await bound();
     const again = await truncateToolContent(blocks, { maxLines: 4 }, undefined, { cut });
     expect(again).toMatchObject({ truncated: false, by: "none" });

@@ -77,7 +77,7 @@ describe("applyEdits", () => {
     expect(applyEdits(before, [{ type: "hide-message", messageId: "m1", ...why }], { at })).toHaveLength(3);
   });
 
-  it("shares no metadata between messages (DATA-5, DC-2)", () => {
+  it("shares no metadata between messages", () => {
     const shared = { userVisible: true };
     const messages = deepFreeze(transcript("u:1 u:2").map((message) => ({ ...message, metadata: shared })));
     const after = applyEdits(messages, [{ type: "hide-message", messageId: "m1", ...why }], { at });

@@ -35,7 +35,7 @@ describe("estimateContextTokens without usage", () => {
     });
   });
 
-  it("adds the system prompt and the tool definitions (DC-10)", () => {
+  it("adds the system prompt and the tool definitions", () => {
     const messages = transcript("u:400");
     const { tokens } = estimateContextTokens(messages, { systemChars: 8000, toolsChars: 20_001 });
     expect(tokens).toBe(100 + Math.ceil(28_001 / 4));
@@ -132,7 +132,7 @@ describe("estimateContextTokens with usage", () => {
 });
 
 describe("estimateContextTokens after the context changed", () => {
-  it("does not believe usage from before the epoch, so that a compaction triggers no second one (DC-5)", () => {
+  it("does not believe usage from before the epoch, so that a compaction triggers no second one", () => {
     const messages = transcript("u:400 a:40 u:44", { 1: { usage: usage({ totalTokens: 190_000 }) } });
     expect(estimateContextTokens(messages).tokens).toBe(190_011);
     expect(estimateContextTokens(messages, { epochStartIndex: messages.length })).toMatchObject({

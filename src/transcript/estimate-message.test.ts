@@ -86,7 +86,7 @@ describe("estimateMessageTokens", () => {
     expect(estimateMessageTokens(message(...parts))).toBe(ceilQuarter(chars));
   });
 
-  it("counts UTF-16 units, not bytes (DC-9)", () => {
+  it("counts UTF-16 units, not bytes", () => {
     expect(estimateMessageTokens(message({ type: "text", text: "汉字".repeat(200) }))).toBe(100);
   });
 

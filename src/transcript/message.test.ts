@@ -23,14 +23,14 @@ import {
 const message: Message = deepFreeze({ id: "m", role: "user", parts: [{ type: "text", text: "hello" }] });
 
 describe("visibility", () => {
-  it("is there for both when nothing is said (VISIBILITY-1)", () => {
+  it("is there for both when nothing is said", () => {
     for (const metadata of [undefined, {}, { kind: "hint" }]) {
       const any: Message = metadata === undefined ? message : { ...message, metadata };
       expect([isVisibleToModel(any), isVisibleToUser(any)]).toEqual([true, true]);
     }
   });
 
-  it("hidden from the agent is not sent, not rendered, not counted (VISIBILITY-2)", () => {
+  it("hidden from the agent is not sent, not rendered, not counted", () => {
     const hidden = withMetadata(message, { agentVisible: false });
     expect(project([hidden])).toEqual([]);
     expect(renderMessage(hidden)).toBe("");
@@ -38,7 +38,7 @@ describe("visibility", () => {
     expect(isVisibleToUser(hidden)).toBe(true);
   });
 
-  it("hidden from the user is still sent (VISIBILITY-2)", () => {
+  it("hidden from the user is still sent", () => {
     const hidden = withMetadata(message, { userVisible: false });
     expect(isVisibleToUser(hidden)).toBe(false);
     expect(project([hidden])).toEqual([hidden]);
@@ -56,12 +56,12 @@ describe("visibility", () => {
     "continue",
     "hint",
     "something-new",
-  ])("the kind %s is kept, also through JSON (VISIBILITY-3, VISIBILITY-6)", (kind) => {
+  ])("the kind %s is kept, also through JSON", (kind) => {
     const marked = withMetadata(message, { kind });
     expect(JSON.parse(JSON.stringify(marked))).toEqual(marked);
   });
 
-  it("setting it gives a message with metadata of its own (VISIBILITY-4, DC-2, DC-3)", () => {
+  it("setting it gives a message with metadata of its own", () => {
     const shared = deepFreeze({ userVisible: true });
     const [first, second] = [
       { ...message, metadata: shared },
@@ -73,7 +73,7 @@ describe("visibility", () => {
     expect(second.metadata).toEqual({ userVisible: true });
   });
 
-  it("a projection keeps every text and file of what it shows, in order (VISIBILITY-5, DC-15)", () => {
+  it("a projection keeps every text and file of what it shows, in order", () => {
     const mixed: Message = {
       ...message,
       parts: [
@@ -85,7 +85,7 @@ describe("visibility", () => {
     expect(project([mixed])[0]?.parts).toBe(mixed.parts);
   });
 
-  it("hiding a call takes its result along, so nothing dangles (VISIBILITY-5)", () => {
+  it("hiding a call takes its result along, so nothing dangles", () => {
     const before = transcript("u:3 a:1(bash:9,read:4)");
     const edits = [
       { type: "hide-part", what: "part", messageId: "m2", partIndex: 1, stage: "test", reason: "test" },
@@ -95,7 +95,7 @@ describe("visibility", () => {
     expect(findFaults(after)).toEqual([]);
   });
 
-  it("survives a round trip through OpenCode's messages (VISIBILITY-6)", () => {
+  it("survives a round trip through OpenCode's messages", () => {
     const wire = [{ info: { id: "w", role: "user", sessionID: "s" }, parts: [{ type: "text", text: "hi" }] }];
     const inserted = withMetadata(message, { kind: "tool_summary", userVisible: false });
     const edits = [

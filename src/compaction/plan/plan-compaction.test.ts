@@ -33,7 +33,7 @@ describe("planCompaction: whether", () => {
     { name: "there are only system messages", messages: "y:400", reason: "empty" },
     { name: "everything fits into what stays", messages: "u:40 a:40 u:40", reason: "nothing-old" },
     { name: "what goes is less than a tenth", messages: "u:400 a:7800 u:90", reason: "too-little" },
-  ])("says that there is nothing to do when $name (COMPACT-1, DC-8)", ({ messages, reason }) => {
+  ])("says that there is nothing to do when $name", ({ messages, reason }) => {
     expect(planCompaction({ transcript: read(messages), trigger: "threshold" })).toMatchObject({
       status: "nothing",
       reason,
@@ -61,18 +61,18 @@ describe("planCompaction: where it cuts", () => {
       kept: "m3",
     },
     {
-      name: "never separates a call from its result: both are one part (COMPACT-3, DC-6)",
+      name: "never separates a call from its result: both are one part",
       messages: "u:400 a:400 u:40 a(read:900,bash:900) a(read:900) a:40",
       keep: 250,
       kept: "m3 m5 m6",
     },
     {
-      name: "cuts inside a single long turn and keeps its request before the rest (COMPACT-4, DC-6)",
+      name: "cuts inside a single long turn and keeps its request before the rest",
       messages: "u:40 a(read:900) a(read:900) a(read:900) a(read:900)",
       keep: 470,
       kept: "m1 m4 m5",
     },
-  ])("$name (COMPACT-2)", ({ messages, keep, kept }) => {
+  ])("$name", ({ messages, keep, kept }) => {
     const plan = planned({
       transcript: read(messages),
       trigger: "threshold",
@@ -82,7 +82,7 @@ describe("planCompaction: where it cuts", () => {
     expect(plan.keptIds.join(" ")).toBe(kept);
   });
 
-  it("keeps the last messages by number when no tokens are set, and five when that is 0 too (COMPACT-2)", () => {
+  it("keeps the last messages by number when no tokens are set, and five when that is 0 too", () => {
     const transcript = read("u:400 a:400 u:400 a:400 u:400 a:400 u:400 a:400");
     const plan = (keepRecent: number) =>
       planned({
@@ -95,7 +95,7 @@ describe("planCompaction: where it cuts", () => {
     expect(plan(0).keptIds).toHaveLength(5);
   });
 
-  it("cuts a demanded compaction even when everything fits: the newest 30 % stay, and the last request (COMPACT-5)", () => {
+  it("cuts a demanded compaction even when everything fits: the newest 30 % stay, and the last request", () => {
     const transcript = read("u:400 a:400 u:400 a:400 u:400 a:400 a:400 a:400");
     expect(planCompaction({ transcript, trigger: "threshold" }).status).toBe("nothing");
     expect(planned({ transcript, trigger: "context_limit_recovery" }).keptIds).toEqual(["m5", "m7", "m8"]);
@@ -113,7 +113,7 @@ describe("planCompaction: where it cuts", () => {
       tokens: 15_000,
     },
     { name: "at least 2,000 tokens", limits: { contextTokens: 36_000, outputTokens: 32_000 }, tokens: 2_000 },
-  ])("keeps $name as a pivot's tail (PIVOT-7)", ({ limits, tokens }) => {
+  ])("keeps $name as a pivot's tail", ({ limits, tokens }) => {
     const transcript = read(`u:40 a:90000 u:40 ${"a(read:4000) ".repeat(30)}`);
     const plan = planned({ transcript, trigger: "threshold", limits });
     const tail = plan.keptIds.filter((id) => id !== "m3");
@@ -137,7 +137,7 @@ describe("planCompaction: where it cuts", () => {
     }
   });
 
-  it("marks a split turn and quotes its beginning apart (COMPACT-4)", () => {
+  it("marks a split turn and quotes its beginning apart", () => {
     const transcript = read("u:40 a:4000 u:40 a(read:900) a(read:900) a(read:900)");
     const plan = planned({ transcript, trigger: "threshold", tailTokens: 300 });
     expect(plan.splitTurn).toBe("split");
@@ -153,7 +153,7 @@ describe("planCompaction: where it cuts", () => {
 
 describe("planCompaction: what came before", () => {
   it.each(["pivot", "user-summary"] as const)(
-    "takes the previous summary out and passes it as such, in a %s (COMPACT-8, DC-8b)",
+    "takes the previous summary out and passes it as such, in a %s",
     (representation) => {
       const first = planned({
         transcript: [user("m1", "Build it"), answer("m2", "x".repeat(9_000)), user("m3", "Go on")],
@@ -182,7 +182,7 @@ describe("planCompaction: what came before", () => {
     },
   );
 
-  it("folds again what the first compaction kept: summary, tail and everything newer (PIVOT-12, DC-7)", () => {
+  it("folds again what the first compaction kept: summary, tail and everything newer", () => {
     const tail: Transcript = [user("m3", "TAIL-REQUEST"), answer("m4", "TAIL-ANSWER")];
     const transcript: Transcript = [
       user("m1", "OLD"),
@@ -257,7 +257,7 @@ describe("planCompaction: what happens after", () => {
     },
   ];
 
-  it("keeps the request that did not fit out of the summary and replays it without its media (PIVOT-9)", () => {
+  it("keeps the request that did not fit out of the summary and replays it without its media", () => {
     const plan = planned({ transcript: overflowed, trigger: "context_limit_recovery" });
     expect(plan.request.prompt).not.toContain("WHAT IS THIS");
     expect(plan.replay).toBe("replayed");
@@ -288,7 +288,7 @@ describe("planCompaction: what happens after", () => {
   it.each([
     { name: "an automatic compaction interrupts work", newest: working, continuation: "append" },
     {
-      name: "it was asked for by a person (PIVOT-11)",
+      name: "it was asked for by a person",
       newest: working,
       change: { trigger: "manual" },
       continuation: "manual",
@@ -300,7 +300,7 @@ describe("planCompaction: what happens after", () => {
       continuation: "off",
     },
     { name: "a user is waiting", newest: [user("m3", "Well?")], continuation: "user-is-waiting" },
-    { name: "the agent had finished (DB-2)", newest: [answer("m3", "Done.")], continuation: "finished" },
+    { name: "the agent had finished", newest: [answer("m3", "Done.")], continuation: "finished" },
     {
       name: "the answer was cut off",
       newest: [{ ...answer("m3", "Do"), finish: "length" }],
@@ -312,7 +312,7 @@ describe("planCompaction: what happens after", () => {
       change: { representation: "user-summary" },
       continuation: "not-a-pivot",
     },
-  ] as const)("$continuation: $name (PIVOT-8)", ({ newest, continuation, ...rest }) => {
+  ] as const)("$continuation: $name", ({ newest, continuation, ...rest }) => {
     const transcript = [user("m1", "FIRST"), answer("m2", "x".repeat(90_000)), ...newest];
     const change: Partial<CompactionInput> = "change" in rest ? rest.change : {};
     expect(planned({ transcript, trigger: "overflow", tailTokens: 2_000, ...change }).continuation).toBe(
@@ -320,7 +320,7 @@ describe("planCompaction: what happens after", () => {
     );
   });
 
-  it("uses a marker that is already waiting instead of a second one (PIVOT-1)", () => {
+  it("uses a marker that is already waiting instead of a second one", () => {
     const marker: Message = { id: "m3", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
     const transcript = [user("m1", "FIRST"), answer("m2", "x".repeat(9_000)), user("m4", "LAST"), marker];
     const plan = planned({ transcript, trigger: "overflow" });

@@ -72,12 +72,12 @@ const LOOK_ALIKES = `
   });
 
 describe("look-alikes of an overflow", () => {
-  it.each(LOOK_ALIKES)("DC-21: $expected, not an overflow: $wording", ({ expected, wording }) => {
+  it.each(LOOK_ALIKES)("$expected, not an overflow: $wording", ({ expected, wording }) => {
     const { class: errorClass, isOverflow } = classifyProviderError(wording);
     expect({ errorClass, isOverflow }).toEqual({ errorClass: expected, isOverflow: false });
   });
 
-  it("DC-21: an output-length stop is not a context overflow", () => {
+  it("an output-length stop is not a context overflow", () => {
     for (const stop of ["length", "max_tokens", "MAX_TOKENS", "max_output_tokens"]) {
       expect(classifyProviderError({ choices: [{ finish_reason: stop }] }).class).toBe("output_limit");
     }

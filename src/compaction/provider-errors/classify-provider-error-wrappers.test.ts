@@ -65,7 +65,7 @@ const LOOK_ALIKES: readonly Sent[] = [
   },
 ];
 
-describe.each(Object.entries(WRAPPERS))("RECOVER-6: an error that comes as %s", (_, wrap) => {
+describe.each(Object.entries(WRAPPERS))("an error that comes as %s", (_, wrap) => {
   it.each(OVERFLOWS)("is known as an overflow: $message", (sent) => {
     expect(classifyProviderError(wrap(sent))).toMatchObject({
       class: "context_overflow",

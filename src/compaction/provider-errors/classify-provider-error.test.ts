@@ -79,7 +79,7 @@ const WITH_OUTPUT = wordings(`
 `);
 
 describe("classifyProviderError", () => {
-  it.each(INPUT_TOO_LONG)("RECOVER-6: knows an overflow: $wording", ({ wording, observed, limit }) => {
+  it.each(INPUT_TOO_LONG)("knows an overflow: $wording", ({ wording, observed, limit }) => {
     const { class: errorClass, observedTokens, limitTokens } = classifyProviderError(wording);
     expect({ errorClass, observedTokens, limitTokens }).toEqual({
       errorClass: "context_overflow",
@@ -89,7 +89,7 @@ describe("classifyProviderError", () => {
   });
 
   it.each(WITH_OUTPUT)(
-    "RECOVER-6: knows one that a shorter answer may cure: $wording",
+    "knows one that a shorter answer may cure: $wording",
     ({ wording, observed, limit }) => {
       const report = classifyProviderError(wording);
       expect(report).toMatchObject({
@@ -145,7 +145,7 @@ describe("classifyProviderError", () => {
     }
   });
 
-  it("RECOVER-6: a 413 without the words is about bytes, and an empty one only means tokens from Cerebras", () => {
+  it("a 413 without the words is about bytes, and an empty one only means tokens from Cerebras", () => {
     const error = { status: 413, message: "413 status code (no body)" };
     expect(classifyProviderError(error)).toMatchObject({
       class: "payload_too_large",

@@ -65,7 +65,7 @@ describe("a summary without a model", () => {
     }
   });
 
-  it("holds the last request, lines of the work, the last answer, what edits wrote, and names (COMPACT-15)", () => {
+  it("holds the last request, lines of the work, the last answer, what edits wrote, and names", () => {
     const text = createFold(material)(1_500);
     expect(text).toContain("Please mend the parser, part 3.");
     expect(text).not.toContain("Please mend the parser, part 1.");

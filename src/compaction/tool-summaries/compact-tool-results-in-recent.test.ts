@@ -54,7 +54,7 @@ describe("compactToolResultsInRecent", () => {
       gone: [],
     },
     { name: "archives errors too", messages: "u:9 a(read!90) a(bash:90) a:9 u:9", cutoff: 1, gone: ["m2/0"] },
-  ])("$name (COMPACT-11, COMPACT-12)", ({ messages, cutoff, gone }) => {
+  ])("$name", ({ messages, cutoff, gone }) => {
     const edits = compactToolResultsInRecent(deepFreeze(read(messages)), cutoff);
     expect(archived(edits)).toEqual(gone);
     expect(digest(edits) !== undefined).toBe(gone.length > 0);
@@ -72,13 +72,13 @@ describe("compactToolResultsInRecent", () => {
     });
   });
 
-  it("puts the digest where it is told, never behind the user who waits (DC-19)", () => {
+  it("puts the digest where it is told, never behind the user who waits", () => {
     const messages = read("u:9 a(read:90) a(bash:90) u:9");
     expect(digest(compactToolResultsInRecent(messages, 1))?.after).toBeNull();
     expect(digest(compactToolResultsInRecent(messages, 1, { digestAfter: "m1" }))?.after).toBe("m1");
   });
 
-  it("leaves every call with its result (DC-19)", () => {
+  it("leaves every call with its result", () => {
     const messages = deepFreeze(read("u:9 a(read:90,bash:90) a(grep:90) u:9"));
     const after = applyEdits(messages, compactToolResultsInRecent(messages, 1), { at: 1 });
     expect(findFaults(applyEdits(after, repairPairing(after), { at: 1 }))).toEqual([]);

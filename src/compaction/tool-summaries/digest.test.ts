@@ -10,7 +10,7 @@ import { archiveResult } from "./edits.ts";
 const at = 1_000;
 
 describe("the digest", () => {
-  it("TOOLSUM-11: 20 summaries stay, one more and all become one digest that names every call", async () => {
+  it("20 summaries stay, one more and all become one digest that names every call", async () => {
     const twenty = applyEdits(loop(22), (await run(loop(22))).edits, { at });
     expect(summaries(twenty)).toHaveLength(20);
     const more = [
@@ -27,7 +27,7 @@ describe("the digest", () => {
     expect(project(after).at(-1)?.id).toBe(digest?.id);
   });
 
-  it("TOOLSUM-11: the summaries of a digest go into the next one, its heading does not", async () => {
+  it("the summaries of a digest go into the next one, its heading does not", async () => {
     const first = applyEdits(loop(23), (await run(loop(23))).edits, { at });
     const turn = transcript(`${"a(x:900) ".repeat(20)}a:1`).map((message) => ({
       ...message,
@@ -44,7 +44,7 @@ describe("the digest", () => {
     ]);
   });
 
-  it("TOOLSUM-11: a digest stays bounded, merges into the next one, and the oldest leave first", async () => {
+  it("a digest stays bounded, merges into the next one, and the oldest leave first", async () => {
     let history: Transcript = loop(2);
     for (let round = 0; round < 5; round++) {
       const turn = transcript(`${"a(x:900) ".repeat(30)}a:1`).map((message) => ({

@@ -27,7 +27,7 @@ function heldSummarizer() {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("time", () => {
-  it("TOOLSUM-3: after 30 seconds the heuristic takes over, and a late answer is dropped", async () => {
+  it("after 30 seconds the heuristic takes over, and a late answer is dropped", async () => {
     const clock = createFakeClock();
     const { summarizer: held, answers } = heldSummarizer();
     const running = run(loop(3), { summarizer: held, clock });
@@ -58,7 +58,7 @@ describe("time", () => {
 });
 
 describe("in the background", () => {
-  it("TOOLSUM-4: asks for batches of 4 and applies them in the next call, one message a batch", async () => {
+  it("asks for batches of 4 and applies them in the next call, one message a batch", async () => {
     const asked = createFakeSummarizer((request) => `about ${request.prompt.match(/number=/g)?.length}`);
     const first = await run(loop(20), { settings: background, summarizer: asked });
     expect(first.edits).toEqual([]);
@@ -74,7 +74,7 @@ describe("in the background", () => {
     expect(second.pending.map(({ batch }) => batch.results.length)).toEqual([2]);
   });
 
-  it("TOOLSUM-4: quotes 4,000 code points of each result, 24,000 together, and keeps 2,200 of the answer", async () => {
+  it("quotes 4,000 code points of each result, 24,000 together, and keeps 2,200 of the answer", async () => {
     const before = withOutput(loop(14), "😀".repeat(9_000));
     const asked = createFakeSummarizer(() => "😀".repeat(5_000));
     const { pending } = await run(before, { settings: background, summarizer: asked });
@@ -91,7 +91,7 @@ describe("in the background", () => {
     expect(countCodePoints(summary)).toBe(2_200);
   });
 
-  it("TOOLSUM-4: falls back to one line of 220 code points a result", async () => {
+  it("falls back to one line of 220 code points a result", async () => {
     const before = withOutput(loop(14), "one\ntwo\n".repeat(500));
     const { edits, notes } = await run(before, { settings: background, summarizer: undefined });
     const lines = summaryText(summaries(applyEdits(before, edits, { at }))[0])
@@ -102,14 +102,14 @@ describe("in the background", () => {
     expect(notes.map((note) => note.reason)).toEqual(["no-summarizer"]);
   });
 
-  it("TOOLSUM-4: awaits the summaries above twice the cutoff", async () => {
+  it("awaits the summaries above twice the cutoff", async () => {
     const asked = createFakeSummarizer("short");
     const { edits, pending } = await run(loop(21), { settings: background, summarizer: asked });
     expect(archived(applyEdits(loop(21), edits, { at }))).toBe(11);
     expect({ calls: asked.calls.length, pending }).toEqual({ calls: 3, pending: [] });
   });
 
-  it("TOOLSUM-4: above twice the cutoff also awaits what is pending", async () => {
+  it("above twice the cutoff also awaits what is pending", async () => {
     const { summarizer: held, answers } = heldSummarizer();
     const { pending } = await run(loop(14), { settings: background, summarizer: held });
     const running = run(loop(22), { settings: background, pending });
@@ -130,7 +130,7 @@ describe("in the background", () => {
     });
   });
 
-  it("TOOLSUM-6, DC-13: never archives below the cutoff, however often it is called", async () => {
+  it("never archives below the cutoff, however often it is called", async () => {
     const { summarizer: held, answers } = heldSummarizer();
     const first = await run(loop(12), { settings: background, summarizer: held });
     const second = await run(loop(13), { settings: background, summarizer: held, pending: first.pending });
@@ -144,7 +144,7 @@ describe("in the background", () => {
     expect(last.pending).toEqual([]);
   });
 
-  it("TOOLSUM-7: a result that was cleared or taken back meanwhile is not archived, and a note says so", async () => {
+  it("a result that was cleared or taken back meanwhile is not archived, and a note says so", async () => {
     const { summarizer: held, answers } = heldSummarizer();
     const { pending } = await run(loop(14), { settings: background, summarizer: held });
     answers[0]?.("about four results");
@@ -161,7 +161,7 @@ describe("in the background", () => {
     expect(none.degraded).toBe(false);
   });
 
-  it("TOOLSUM-7: a result of another call in the same place is not archived", async () => {
+  it("a result of another call in the same place is not archived", async () => {
     const { pending } = await run(loop(11), { settings: background });
     await settle();
     const other = loop(11).map((message): Message => {
@@ -173,7 +173,7 @@ describe("in the background", () => {
     expect(handlesOf((await run(other, { settings: background, pending })).edits)).toEqual([]);
   });
 
-  it("TOOLSUM-5: a result that an undo made unanswered again is not archived", async () => {
+  it("a result that an undo made unanswered again is not archived", async () => {
     const { pending } = await run(loop(11), { settings: background });
     await settle();
     const undone = loop(11).slice(0, 2);
@@ -181,7 +181,7 @@ describe("in the background", () => {
     expect({ edits, reasons: notes.map((note) => note.reason) }).toEqual({ edits: [], reasons: ["gone"] });
   });
 
-  it("TOOLSUM-7: waits at the end of a loop as long as it is told, and keeps what is not there yet", async () => {
+  it("waits at the end of a loop as long as it is told, and keeps what is not there yet", async () => {
     const clock = createFakeClock();
     const { summarizer: held, answers } = heldSummarizer();
     const { pending } = await run(loop(18), { settings: background, summarizer: held, clock });
@@ -203,7 +203,7 @@ describe("in the background", () => {
     expect(handlesOf(next.edits)).toEqual(["m6/0", "m7/0", "m8/0", "m9/0"]);
   });
 
-  it("TOOLSUM-7: an abort ends the calls, archives nothing and loses nothing", async () => {
+  it("an abort ends the calls, archives nothing and loses nothing", async () => {
     const stop = new AbortController();
     const { summarizer: held } = heldSummarizer();
     const first = await run(loop(18), { settings: background, summarizer: held, signal: stop.signal });

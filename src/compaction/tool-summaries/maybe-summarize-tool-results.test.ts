@@ -26,7 +26,7 @@ import { planToolSummaries } from "./plan-tool-summaries.ts";
 const at = 1_000;
 
 describe("maybeSummarizeToolResults", () => {
-  it("TOOLSUM-1: archives the oldest results until at most the cutoff is visible", async () => {
+  it("archives the oldest results until at most the cutoff is visible", async () => {
     const { edits } = await run(loop(5));
     expect(handlesOf(edits)).toEqual(["m2/0", "m3/0", "m4/0"]);
     const after = applyEdits(loop(5), edits, { at });
@@ -34,7 +34,7 @@ describe("maybeSummarizeToolResults", () => {
     expect((await run(after)).edits).toEqual([]);
   });
 
-  it("TOOLSUM-1: does nothing at the cutoff, and nothing when it is off", async () => {
+  it("does nothing at the cutoff, and nothing when it is off", async () => {
     const asked = createFakeSummarizer("short");
     expect((await run(loop(2), { summarizer: asked })).edits).toEqual([]);
     for (const settings of [
@@ -46,7 +46,7 @@ describe("maybeSummarizeToolResults", () => {
     expect(asked.calls).toEqual([]);
   });
 
-  it("TOOLSUM-2: the summary is a user message for the model alone, with tool, call, status and summary", async () => {
+  it("the summary is a user message for the model alone, with tool, call, status and summary", async () => {
     const before = history("u:1 a(bash!900) a(x:9) a(x:9) a:1");
     const after = applyEdits(before, (await run(before)).edits, { at });
     const [summary] = summaries(after);
@@ -61,7 +61,7 @@ describe("maybeSummarizeToolResults", () => {
     );
   });
 
-  it("TOOLSUM-2: an archived result keeps its call, its status and its place for the user, and leaves a line", async () => {
+  it("an archived result keeps its call, its status and its place for the user, and leaves a line", async () => {
     const before = history("u:1 a:5(bash!900) a(x:9) a(x:9) a:1");
     const after = applyEdits(before, (await run(before)).edits, { at });
     const call = after[1]?.parts[1] as ToolPart;
@@ -79,7 +79,7 @@ describe("maybeSummarizeToolResults", () => {
     expect(toolParts(after).map(toolResultKind).slice(1)).toEqual(["tool_result", "tool_result"]);
   });
 
-  it("TOOLSUM-2: a message has the kind of an archived result once all of its results are, and keeps what the user sees", async () => {
+  it("a message has the kind of an archived result once all of its results are, and keeps what the user sees", async () => {
     const [first, second, ...others] = history("u:1 a:5(bash:900) a(x:9,x:9) a(x:9) a(x:9) a:1");
     const hidden = { ...second, metadata: { kind: "tool_result", userVisible: false } } as Message;
     const before = deepFreeze([first as Message, hidden, ...others]);
@@ -100,7 +100,7 @@ describe("maybeSummarizeToolResults", () => {
     expect(applyEdits(before, edits, { at })[1]?.metadata).toEqual({ kind: archived, userVisible: false });
   });
 
-  it("TOOLSUM-3: sends two thirds head and one third tail in 12,000 code points, and keeps 1,200 of the answer", async () => {
+  it("sends two thirds head and one third tail in 12,000 code points, and keeps 1,200 of the answer", async () => {
     const output = "😀".repeat(20_000);
     const before = withOutput(loop(3), `HEAD${output}TAIL`);
     const asked = createFakeSummarizer(() => "é😀".repeat(2_000));
@@ -119,7 +119,7 @@ describe("maybeSummarizeToolResults", () => {
     expect(degraded).toBe(false);
   });
 
-  it("TOOLSUM-3: the heuristic gives name, status and an excerpt of 800 code points from both ends", async () => {
+  it("the heuristic gives name, status and an excerpt of 800 code points from both ends", async () => {
     const before = withOutput(loop(3), `HEAD${"é".repeat(5_000)}TAIL`);
     const asked = createFakeSummarizer("short");
     const settings = { toolCallCutoff: 2, mode: "sync", toolSummaryStrategy: "heuristic" } as const;
@@ -133,7 +133,7 @@ describe("maybeSummarizeToolResults", () => {
     expect(degraded).toBe(false);
   });
 
-  it("TOOLSUM-3: an empty output is shown as such, without a question to the model", async () => {
+  it("an empty output is shown as such, without a question to the model", async () => {
     const asked = createFakeSummarizer("short");
     const before = history("u:1 a(x:0) a(x:9) a(x:9) a:1");
     const { edits, degraded } = await run(before, { summarizer: asked });
@@ -174,13 +174,13 @@ describe("when the model fails", () => {
     { name: "answers control characters", answer: () => "\0\u200b\x1b[31m", reason: "empty-answer" },
     { name: "answers null", answer: () => null, reason: "failed" },
     { name: "answers an object", answer: () => ({ text: "x" }), reason: "failed" },
-  ])("TOOLSUM-3: a model that $name is replaced by the heuristic", async ({ answer, reason }) => {
+  ])("a model that $name is replaced by the heuristic", async ({ answer, reason }) => {
     const { edits, degraded, notes } = await run(loop(3), { summarizer: createFakeSummarizer(answer) });
     expect(summaryText(summaries(applyEdits(loop(3), edits, { at }))[0])).toContain("x (ok): ddd");
     expect({ degraded, notes }).toEqual({ degraded: true, notes: [{ reason, handles: ["m2/0"] }] });
   });
 
-  it("TOOLSUM-3: a summarizer that throws at once, or is missing, is replaced by the heuristic", async () => {
+  it("a summarizer that throws at once, or is missing, is replaced by the heuristic", async () => {
     const broken = {
       summarize() {
         throw new Error("no key");
@@ -209,7 +209,7 @@ describe("placement and pairing", () => {
       before: "u:1 a(x:9) a(x:9) a(x:9,x:9) a:1 u:1",
       after: "u a a a a s s u",
     },
-  ])("TOOLSUM-9, DC-19: summaries go $name", async ({ before, after }) => {
+  ])("summaries go $name", async ({ before, after }) => {
     const { edits } = await run(history(before));
     const edited = applyEdits(history(before), edits, { at });
     const isOfSummary = ({ metadata }: Message) => metadata?.kind === "tool_summary";
@@ -220,7 +220,7 @@ describe("placement and pairing", () => {
     );
   });
 
-  it("TOOLSUM-9: later summaries stand behind earlier ones", async () => {
+  it("later summaries stand behind earlier ones", async () => {
     const before = history("u:1 a(x:9) a(x:9) a(x:9) a(x:9) u:1");
     const first = applyEdits(before, (await run(before)).edits, { at });
     const settings = { toolCallCutoff: 1, mode: "sync" } as const;
@@ -232,7 +232,7 @@ describe("placement and pairing", () => {
     ]);
   });
 
-  it("DC-19: no call dangles after archiving, in the transcript and on the wire of a host", async () => {
+  it("no call dangles after archiving, in the transcript and on the wire of a host", async () => {
     const wire = deepFreeze(openCodeLoop(13));
     const before = opencode.decode(wire);
     const { edits } = await run(before);
@@ -253,7 +253,7 @@ describe("placement and pairing", () => {
     expect(toolParts(after)[0]?.cut?.archivedAs).toBe("m2~tool-summary-0~2");
   });
 
-  it("TOOLSUM-5, DC-12: 25 parallel calls of one turn stay until the model has answered them", async () => {
+  it("25 parallel calls of one turn stay until the model has answered them", async () => {
     const current = `u:1 a(${Array(25).fill("x:90").join(",")})`;
     const settings = { toolCallCutoff: 10, mode: "sync" } as const;
     expect((await run(history(current), { settings })).edits).toEqual([]);
@@ -265,7 +265,7 @@ describe("placement and pairing", () => {
 });
 
 describe("one transaction", () => {
-  it("DC-2: neither the input nor another list of the same messages changes", async () => {
+  it("neither the input nor another list of the same messages changes", async () => {
     const before = loop(6);
     const agentList = [...before];
     const { edits } = await run(before);
@@ -277,7 +277,7 @@ describe("one transaction", () => {
     expect(new Set(metadata).size).toBe(metadata.length);
   });
 
-  it("TOOLSUM-10, DC-3: every archived result has its summary in the same list of edits", async () => {
+  it("every archived result has its summary in the same list of edits", async () => {
     const { edits } = await run(loop(30), { settings: { ...background, toolSummaryStrategy: "heuristic" } });
     const inserted = new Set(
       edits.flatMap((edit) => (edit.type === "insert-message" ? [edit.message.id] : [])),

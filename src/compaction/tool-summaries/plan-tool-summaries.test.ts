@@ -35,27 +35,27 @@ describe("planToolSummaries", () => {
     { name: "counts no pending call", before: "u:1 a(x:9) a(x:9) a(x?)", plan: "" },
     { name: "takes nothing from an empty transcript", before: "", plan: "" },
     {
-      name: "TOOLSUM-8: neither counts nor takes protected tools",
+      name: "neither counts nor takes protected tools",
       before: "u:1 a(skill:9) a(question:9) a(x:9) a(ask_user_questions:9) a(x:9) a(x:9) a:1",
       plan: "m4/0",
     },
     {
-      name: "TOOLSUM-8: neither counts nor takes pruned results",
+      name: "neither counts nor takes pruned results",
       before: "u:1 a(x~9) a(x~9) a(x:9) a(x:9) a(x:9) a:1",
       plan: "m4/0",
     },
     {
-      name: "TOOLSUM-5: counts results that the model has not answered, and never takes them",
+      name: "counts results that the model has not answered, and never takes them",
       before: "u:1 a(x:9) a(x:9,x:9,x:9)",
       plan: "m2/0",
     },
     {
-      name: "TOOLSUM-5, DC-12: takes none of 25 parallel calls in the current turn",
+      name: "takes none of 25 parallel calls in the current turn",
       before: `u:1 a(${Array(25).fill("x:9").join(",")})`,
       plan: "",
     },
     {
-      name: "TOOLSUM-5: results before a waiting user message are not answered either",
+      name: "results before a waiting user message are not answered either",
       before: "u:1 a(x:9,x:9,x:9) u:1",
       plan: "",
     },
@@ -68,21 +68,21 @@ describe("planToolSummaries", () => {
     expect(planned(before)).toBe(plan);
   });
 
-  it("TOOLSUM-5: an answer that failed before its first word proves nothing", () => {
+  it("an answer that failed before its first word proves nothing", () => {
     const before = transcript("u:1 a(x:9) a(x:9) a(x:9) a");
     expect(handles(planToolSummaries(before, settings()).batches)).toBe("m2/0");
     const lone = transcript("u:1 a(x:9,x:9,x:9) a");
     expect(planToolSummaries(lone, settings()).batches).toEqual([]);
   });
 
-  it("TOOLSUM-1: is switched off by a cutoff of 0 or less and by the strategy off", () => {
+  it("is switched off by a cutoff of 0 or less and by the strategy off", () => {
     const before = "u:1 a(x:9) a(x:9) a(x:9) a:1";
     expect(planned(before, { toolCallCutoff: 0 })).toBe("");
     expect(planned(before, { toolCallCutoff: -3 })).toBe("");
     expect(planned(before, { toolSummaryStrategy: "off" })).toBe("");
   });
 
-  it("TOOLSUM-1: reads an empty strategy as llm", () => {
+  it("reads an empty strategy as llm", () => {
     const ask = (toolSummaryStrategy: ToolSummarySettings["toolSummaryStrategy"]) =>
       planToolSummaries(history("u:1 a(x:9) a(x:9) a(x:9) a:1"), {
         toolCallCutoff: 2,
@@ -120,13 +120,13 @@ describe("planToolSummaries in the background", () => {
   const loop = (results: number) => history(`u:1 ${"a(x:9) ".repeat(results)}a:1`);
   const background = settings({ toolCallCutoff: 10, mode: "background" });
 
-  it("TOOLSUM-4: makes batches of 4, and at most 2 of them", () => {
+  it("makes batches of 4, and at most 2 of them", () => {
     const plan = planToolSummaries(loop(20), background);
     expect(plan.timing).toBe("later");
     expect(handles(plan.batches)).toBe("m2/0,m3/0,m4/0,m5/0 m6/0,m7/0,m8/0,m9/0");
   });
 
-  it("TOOLSUM-4: leaves no more than 2 batches pending", () => {
+  it("leaves no more than 2 batches pending", () => {
     const { batches } = planToolSummaries(loop(20), background);
     expect(handles(planToolSummaries(loop(20), background, batches.slice(0, 1)).batches)).toBe(
       "m6/0,m7/0,m8/0,m9/0",
@@ -134,7 +134,7 @@ describe("planToolSummaries in the background", () => {
     expect(planToolSummaries(loop(20), background, batches).batches).toEqual([]);
   });
 
-  it("TOOLSUM-6, DC-13: need is visible less cutoff less queued", () => {
+  it("need is visible less cutoff less queued", () => {
     const [queued] = planToolSummaries(loop(12), background).batches;
     const plan = planToolSummaries(loop(13), background, queued === undefined ? [] : [queued]);
     expect(plan.neededResults).toBe(1);
@@ -142,7 +142,7 @@ describe("planToolSummaries in the background", () => {
     expect(planToolSummaries(loop(12), background, queued === undefined ? [] : [queued]).batches).toEqual([]);
   });
 
-  it("TOOLSUM-6: a queued result that is gone counts no more", () => {
+  it("a queued result that is gone counts no more", () => {
     const gone = { results: [{ messageId: "nowhere", partIndex: 0, callId: "c", tool: "x" }] };
     expect(planToolSummaries(loop(12), background, [gone]).neededResults).toBe(2);
   });
@@ -150,11 +150,11 @@ describe("planToolSummaries in the background", () => {
   it.each([
     { results: 20, timing: "later" },
     { results: 21, timing: "now" },
-  ])("TOOLSUM-4: $results results with a cutoff of 10 are summed up $timing", ({ results, timing }) => {
+  ])("$results results with a cutoff of 10 are summed up $timing", ({ results, timing }) => {
     expect(planToolSummaries(loop(results), background).timing).toBe(timing);
   });
 
-  it("TOOLSUM-4: awaited batches cover the whole need", () => {
+  it("awaited batches cover the whole need", () => {
     const { batches } = planToolSummaries(loop(31), background);
     expect(batches.map((batch) => batch.results.length)).toEqual([4, 4, 4, 4, 4, 1]);
   });
@@ -172,7 +172,7 @@ describe("the place of summaries", () => {
     { name: "before several user messages that wait", before: "u:1 a(x:9) a:1 u:1 u:1", place: "m3" },
     { name: "before a compaction that is asked for", before: "u:1 a(x:9) a:1 m", place: "m3" },
     { name: "in front when there is nothing else", before: "u:1", place: null },
-  ])("TOOLSUM-9: $name", ({ before, place }) => {
+  ])("$name", ({ before, place }) => {
     expect(summaryPlace(filterCompacted(history(before)))).toBe(place);
   });
 });

@@ -14,7 +14,7 @@ const paths = (raw: unknown) => check(COMPACTION_SHAPE, raw).map(({ path }) => p
 const read = (raw: unknown) => readOptions(COMPACTION_SHAPE, raw);
 
 describe("the defaults", () => {
-  it("TRIGGER-1: are the documented ones", () => {
+  it("are the documented ones", () => {
     expect(defaults).toEqual({
       maxMessages: 50,
       maxTokens: 8_000,
@@ -36,7 +36,7 @@ describe("compaction settings", () => {
     expect(read({ reserveTokens: undefined, toolCallCutoff: 0 })).toEqual({ ...defaults, toolCallCutoff: 0 });
   });
 
-  it("INT-5: lists every problem at once, unknown keys included", () => {
+  it("lists every problem at once, unknown keys included", () => {
     const raw = {
       maxMessages: -1,
       maxTokens: 1.5,
@@ -49,8 +49,8 @@ describe("compaction settings", () => {
   });
 
   it.each<{ name: string; raw: unknown; path: string }>([
-    { name: "TRIGGER-4: a negative reserve", raw: { reserveTokens: -1 }, path: "reserveTokens" },
-    { name: "K32: an unknown strategy", raw: { toolSummaryStrategy: "LLM" }, path: "toolSummaryStrategy" },
+    { name: "a negative reserve", raw: { reserveTokens: -1 }, path: "reserveTokens" },
+    { name: "an unknown strategy", raw: { toolSummaryStrategy: "LLM" }, path: "toolSummaryStrategy" },
     { name: "a number that is none", raw: { maxTokens: Number.NaN }, path: "maxTokens" },
     {
       name: "an infinite number",
@@ -82,7 +82,7 @@ describe("compaction settings", () => {
     expect(paths(raw)).toEqual([path]);
   });
 
-  it("TRIGGER-4: accepts a reserve of 0 and thresholds in both units", () => {
+  it("accepts a reserve of 0 and thresholds in both units", () => {
     const raw = {
       reserveTokens: 0,
       thresholds: { "acme/large": { percent: 80.5 }, "acme/x/y": { tokens: 9 } },
@@ -90,7 +90,7 @@ describe("compaction settings", () => {
     expect(read(raw)).toEqual({ ...defaults, ...raw });
   });
 
-  it("TOOLSUM-1: takes an empty strategy for the documented one", () => {
+  it("takes an empty strategy for the documented one", () => {
     expect(
       completeCompactionSettings({ toolSummaryStrategy: "" }, { ...defaults, toolSummaryStrategy: "off" }),
     ).toEqual(defaults);
@@ -119,7 +119,7 @@ describe("changeSettings", () => {
       change: { type: "set-strategy", toolSummaryStrategy: "heuristic" },
       settings: { toolSummaryStrategy: "heuristic" },
     },
-  ])("TRIGGER-9: $change.type changes that setting alone", ({ change, settings }) => {
+  ])("$change.type changes that setting alone", ({ change, settings }) => {
     expect(changeSettings(deepFreeze({ ...defaults }), change)).toEqual({
       status: "changed",
       settings: { ...defaults, ...settings },
@@ -130,13 +130,13 @@ describe("changeSettings", () => {
     { name: "a negative cutoff", change: { type: "set-cutoff", toolCallCutoff: -1 }, path: "toolCallCutoff" },
     { name: "half a cutoff", change: { type: "set-cutoff", toolCallCutoff: 2.5 }, path: "toolCallCutoff" },
     {
-      name: "K32: an unknown strategy",
+      name: "an unknown strategy",
       change: { type: "set-strategy", toolSummaryStrategy: "magic" },
       path: "toolSummaryStrategy",
     },
     { name: "auto that is no boolean", change: { type: "set-auto", autoCompact: 1 }, path: "autoCompact" },
     { name: "an unknown change", change: { type: "set-colour" }, path: "set-colour" },
-  ])("TRIGGER-9: rejects $name and says why", ({ change, path }) => {
+  ])("rejects $name and says why", ({ change, path }) => {
     expect(changeSettings(defaults, change as SettingsChange)).toMatchObject({
       status: "rejected",
       problem: expect.stringContaining(path),

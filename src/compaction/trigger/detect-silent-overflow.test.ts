@@ -41,7 +41,7 @@ describe("detectSilentOverflow", () => {
       answer: { stopReason: "model_context_window_exceeded" },
       reason: "stop-reason",
     },
-  ])("RECOVER-6: finds $name", ({ answer, reason }) => {
+  ])("finds $name", ({ answer, reason }) => {
     expect(ask(answer)).toEqual({ isOverflow: true, reason });
   });
 
@@ -86,7 +86,7 @@ describe("detectSilentOverflow", () => {
       answer: { moment: "just-compacted", usage: { input: 200_001, output: 4 } },
       reason: "usage-anomaly",
     },
-  ])("RECOVER-6: does not take $name for an overflow", ({ answer, reason = "fits" }) => {
+  ])("does not take $name for an overflow", ({ answer, reason = "fits" }) => {
     expect(ask(answer)).toEqual({ isOverflow: false, reason });
   });
 

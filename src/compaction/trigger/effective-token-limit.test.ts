@@ -10,38 +10,38 @@ import {
 describe("effectiveTokenLimit", () => {
   it.each([
     {
-      name: "TRIGGER-3: the window less the reserve",
+      name: "the window less the reserve",
       window: 200_000,
       limitTokens: 183_616,
       source: "context_window",
     },
     {
-      name: "TRIGGER-3: an unknown window gives maxTokens",
+      name: "an unknown window gives maxTokens",
       window: 0,
       limitTokens: 8_000,
       source: "max_tokens",
     },
-    { name: "TRIGGER-6: a negative window is unknown", window: -1, limitTokens: 8_000, source: "max_tokens" },
+    { name: "a negative window is unknown", window: -1, limitTokens: 8_000, source: "max_tokens" },
     {
-      name: "TRIGGER-6: a window that is no number is unknown",
+      name: "a window that is no number is unknown",
       window: Number.NaN,
       limitTokens: 8_000,
       source: "max_tokens",
     },
     {
-      name: "TRIGGER-3, K31: a reserve above the window gives maxTokens, within 80 % of the window",
+      name: "a reserve above the window gives maxTokens, within 80 % of the window",
       window: 8_192,
       limitTokens: 6_553,
       source: "max_tokens",
     },
     {
-      name: "TRIGGER-3: a window equal to the reserve has no room either",
+      name: "a window equal to the reserve has no room either",
       window: 16_384,
       limitTokens: 8_000,
       source: "max_tokens",
     },
     {
-      name: "TRIGGER-3: one token of room is a limit",
+      name: "one token of room is a limit",
       window: 16_385,
       limitTokens: 1,
       source: "context_window",
@@ -50,7 +50,7 @@ describe("effectiveTokenLimit", () => {
     expect(effectiveTokenLimit(defaults, window)).toEqual({ limitTokens, source });
   });
 
-  it("TRIGGER-3: there is no limit when neither window nor maxTokens give one", () => {
+  it("there is no limit when neither window nor maxTokens give one", () => {
     expect(effectiveTokenLimit({ ...defaults, maxTokens: 0 }, 0)).toEqual({
       limitTokens: undefined,
       source: "none",
@@ -61,7 +61,7 @@ describe("effectiveTokenLimit", () => {
     });
   });
 
-  it("TRIGGER-4: a reserve of 0 is allowed, one that is no number is the default", () => {
+  it("a reserve of 0 is allowed, one that is no number is the default", () => {
     expect(effectiveTokenLimit({ ...defaults, reserveTokens: 0 }, 8_192).limitTokens).toBe(8_192);
     expect(effectiveTokenLimit({ ...defaults, reserveTokens: Number.NaN }, 200_000).limitTokens).toBe(
       183_616,
@@ -171,31 +171,31 @@ describe("the limit in the default profile", () => {
 describe("effectiveKeepRecentTokens", () => {
   it.each([
     {
-      name: "TRIGGER-5: half of the limit at most",
+      name: "half of the limit at most",
       keepRecentTokens: 20_000,
       limitTokens: 8_001,
       keep: 4_000,
     },
     {
-      name: "TRIGGER-5: as set where that is less",
+      name: "as set where that is less",
       keepRecentTokens: 20_000,
       limitTokens: 183_616,
       keep: 20_000,
     },
     {
-      name: "TRIGGER-5: as set without a limit",
+      name: "as set without a limit",
       keepRecentTokens: 20_000,
       limitTokens: undefined,
       keep: 20_000,
     },
     {
-      name: "TRIGGER-5: as set when half of the limit is nothing",
+      name: "as set when half of the limit is nothing",
       keepRecentTokens: 20_000,
       limitTokens: 1,
       keep: 20_000,
     },
-    { name: "TRIGGER-5: 0 when unset", keepRecentTokens: 0, limitTokens: 8_000, keep: 0 },
-    { name: "TRIGGER-5: 0 when negative", keepRecentTokens: -5, limitTokens: 8_000, keep: 0 },
+    { name: "0 when unset", keepRecentTokens: 0, limitTokens: 8_000, keep: 0 },
+    { name: "0 when negative", keepRecentTokens: -5, limitTokens: 8_000, keep: 0 },
   ])("$name", ({ keepRecentTokens, limitTokens, keep }) => {
     expect(effectiveKeepRecentTokens({ keepRecentTokens }, { limitTokens })).toBe(keep);
   });

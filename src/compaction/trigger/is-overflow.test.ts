@@ -28,59 +28,59 @@ const ask = (counts: Partial<Usage>, model: ModelLimits, settings: Partial<Overf
 describe("usableTokens", () => {
   it.each([
     {
-      name: "OVERFLOW-3: the window less the model's output",
+      name: "the window less the model's output",
       limits: limits(200_000, 8_000),
       usable: 192_000,
     },
     {
-      name: "OVERFLOW-3, K23: the output counts up to 32,000",
+      name: "the output counts up to 32,000",
       limits: limits(200_000, 64_000),
       usable: 168_000,
     },
     {
-      name: "OVERFLOW-3: an unknown output takes the whole cap",
+      name: "an unknown output takes the whole cap",
       limits: limits(200_000, 0),
       usable: 168_000,
     },
     {
-      name: "OVERFLOW-3: an input limit replaces the arithmetic",
+      name: "an input limit replaces the arithmetic",
       limits: limits(400_000, 128_000, 272_000),
       usable: 272_000,
     },
-    { name: "OVERFLOW-3: an input limit of 0 is none", limits: limits(200_000, 8_000, 0), usable: 192_000 },
+    { name: "an input limit of 0 is none", limits: limits(200_000, 8_000, 0), usable: 192_000 },
     {
-      name: "OVERFLOW-4: a reserve below an input limit, at most 20,000",
+      name: "a reserve below an input limit, at most 20,000",
       limits: limits(400_000, 128_000, 272_000),
       settings: now,
       usable: 252_000,
     },
     {
-      name: "OVERFLOW-4: a small output makes a small reserve",
+      name: "a small output makes a small reserve",
       limits: limits(400_000, 4_000, 272_000),
       settings: now,
       usable: 268_000,
     },
     {
-      name: "OVERFLOW-4: a configured reserve",
+      name: "a configured reserve",
       limits: limits(400_000, 128_000, 272_000),
       settings: { ...now, reservedTokens: 0 },
       usable: 272_000,
     },
     {
-      name: "OVERFLOW-4: without an input limit the reserve is the output",
+      name: "without an input limit the reserve is the output",
       limits: limits(200_000, 8_000),
       settings: now,
       usable: 192_000,
     },
-    { name: "OVERFLOW-4: never below 0", limits: limits(400_000, 128_000, 10_000), settings: now, usable: 0 },
+    { name: "never below 0", limits: limits(400_000, 128_000, 10_000), settings: now, usable: 0 },
     {
-      name: "OVERFLOW-3: the seed profile knows no reserve",
+      name: "the seed profile knows no reserve",
       limits: limits(400_000, 128_000, 272_000),
       settings: { reservedTokens: 50_000 },
       usable: 272_000,
     },
     {
-      name: "K38: a host may pass another cap",
+      name: "a host may pass another cap",
       limits: limits(200_000, 64_000),
       settings: { outputCapTokens: 50_000 },
       usable: 150_000,
@@ -95,7 +95,7 @@ describe("usableTokens", () => {
     expect(usableTokens(model, settings)).toBe(usable);
   });
 
-  it("K38: reads the cap of an environment variable and ignores what is not a positive number", () => {
+  it("reads the cap of an environment variable and ignores what is not a positive number", () => {
     expect(readOutputCap("64000")).toBe(64_000);
     expect(readOutputCap(" 4096.7 ")).toBe(4_096);
     for (const bad of [undefined, "", "  ", "lots", "-5", "0", "Infinity"])
@@ -108,51 +108,51 @@ describe("isOverflow", () => {
 
   it.each([
     {
-      name: "OVERFLOW-3: input, cache reads and output count",
+      name: "input, cache reads and output count",
       counts: { inputTokens: 8_000, cacheReadTokens: 150_000, outputTokens: 10_001 },
       overflow: true,
     },
     {
-      name: "OVERFLOW-3: exactly full is not an overflow",
+      name: "exactly full is not an overflow",
       counts: { inputTokens: 8_000, cacheReadTokens: 150_000, outputTokens: 10_000 },
       overflow: false,
     },
     {
-      name: "OVERFLOW-3: reasoning does not count",
+      name: "reasoning does not count",
       counts: { inputTokens: 168_000, reasoningTokens: 20_000 },
       overflow: false,
     },
     {
-      name: "OVERFLOW-3: cache writes do not count",
+      name: "cache writes do not count",
       counts: { inputTokens: 18_000, cacheWriteTokens: 160_000 },
       overflow: false,
     },
     {
-      name: "OVERFLOW-4: exactly full overflows",
+      name: "exactly full overflows",
       counts: { inputTokens: 168_000 },
       settings: now,
       overflow: true,
     },
     {
-      name: "OVERFLOW-4: one below does not",
+      name: "one below does not",
       counts: { inputTokens: 167_999 },
       settings: now,
       overflow: false,
     },
     {
-      name: "OVERFLOW-4: cache writes count",
+      name: "cache writes count",
       counts: { inputTokens: 18_000, cacheWriteTokens: 160_000 },
       settings: now,
       overflow: true,
     },
     {
-      name: "OVERFLOW-4: the provider's total wins",
+      name: "the provider's total wins",
       counts: { inputTokens: 1_000, totalTokens: 170_000 },
       settings: now,
       overflow: true,
     },
     {
-      name: "OVERFLOW-4: a total of 0 is none",
+      name: "a total of 0 is none",
       counts: { inputTokens: 170_000, totalTokens: 0 },
       settings: now,
       overflow: true,
@@ -164,7 +164,7 @@ describe("isOverflow", () => {
     });
   });
 
-  it("OVERFLOW-2: auto off and an unknown window answer before anything is compared", () => {
+  it("auto off and an unknown window answer before anything is compared", () => {
     const full = { inputTokens: 900_000 };
     expect(ask(full, model, { auto: false })).toMatchObject({
       overflow: false,
@@ -179,7 +179,7 @@ describe("isOverflow", () => {
     }
   });
 
-  it("OVERFLOW-5: says when the other profile would decide otherwise", () => {
+  it("says when the other profile would decide otherwise", () => {
     expect(ask({ inputTokens: 10, cacheWriteTokens: 170_000 }, model)).toMatchObject({
       overflow: false,
       disagreement: true,
@@ -190,7 +190,7 @@ describe("isOverflow", () => {
     expect(ask({ inputTokens: 10 }, model)).toMatchObject({ overflow: false, disagreement: false });
   });
 
-  it("OVERFLOW-6, DB-7: a reserve as large as the window never overflows and says why", () => {
+  it("a reserve as large as the window never overflows and says why", () => {
     expect(ask({ inputTokens: 9_000 }, limits(8_192, 32_000))).toMatchObject({
       overflow: false,
       reason: "no-usable-window",
@@ -202,7 +202,7 @@ describe("isOverflow", () => {
     });
   });
 
-  it("OVERFLOW-7: missing, zero and malformed usage is not an overflow", () => {
+  it("missing, zero and malformed usage is not an overflow", () => {
     const malformed: unknown[] = [
       undefined,
       null,
@@ -222,12 +222,12 @@ describe("isOverflow", () => {
     expect(ask({}, model)).toMatchObject({ overflow: false, reason: "no-usage" });
   });
 
-  it("OVERFLOW-7: number-like texts count and negative values are 0", () => {
+  it("number-like texts count and negative values are 0", () => {
     const odd = { inputTokens: "170000", outputTokens: -5_000, cacheReadTokens: "-1" } as unknown as Usage;
     expect(isOverflow({ usage: odd, limits: model })).toMatchObject({ overflow: true, countTokens: 170_000 });
   });
 
-  it("OVERFLOW-1: gives the counts it compared", () => {
+  it("gives the counts it compared", () => {
     expect(
       ask({ inputTokens: 5, outputTokens: 7, cacheReadTokens: 11, cacheWriteTokens: 13 }, model),
     ).toEqual({

@@ -28,36 +28,36 @@ const check = (...messages: Message[]) => {
 };
 
 describe("the newest step", () => {
-  it("OVERFLOW-9: asks for a marker when the newest step filled the window", () => {
+  it("asks for a marker when the newest step filled the window", () => {
     expect(check(user("1"), step("2", 80_001))).toBe("mark");
     expect(check(user("1"), step("2", 80_000))).toBe("none");
   });
 
-  it("OVERFLOW-8, DB-1, DB-3: a step that ended in tool calls is checked as well", () => {
+  it("a step that ended in tool calls is checked as well", () => {
     expect(check(user("1"), step("2", 90_000, { finish: "tool-calls" }))).toBe("mark");
   });
 
-  it("OVERFLOW-8: looks at the newest finished step, past one that is running or failed", () => {
+  it("looks at the newest finished step, past one that is running or failed", () => {
     const { finish: _, ...running } = step("3", 10);
     const failed = step("4", 10, { error: { name: "Aborted", text: "stopped" } });
     expect(check(user("1"), step("2", 90_000), running, failed)).toBe("mark");
     expect(check(user("1"), step("2", 90_000), step("3", 10))).toBe("none");
   });
 
-  it("OVERFLOW-8, DC-5: neither a summary nor the usage from before it is checked", () => {
+  it("neither a summary nor the usage from before it is checked", () => {
     expect(check(user("1"), step("2", 90_000), marker("3"), summary("4", "3"))).toBe("none");
     expect(check(user("1"), step("2", 90_000), marker("3"), summary("4", "3"), step("5", 85_000))).toBe(
       "mark",
     );
   });
 
-  it("OVERFLOW-9: a pending marker suppresses a second one", () => {
+  it("a pending marker suppresses a second one", () => {
     expect(check(user("1"), step("2", 90_000), marker("3"))).toBe("wait");
     const { finish: _, ...writing } = summary("4", "3");
     expect(check(user("1"), step("2", 90_000), marker("3"), writing)).toBe("wait");
   });
 
-  it("OVERFLOW-9: a failed summary does not keep its marker pending", () => {
+  it("a failed summary does not keep its marker pending", () => {
     const { finish: _, ...failed } = summary("4", "3", { error: { name: "Error", text: "no answer" } });
     expect(pendingMarker([marker("3"), failed])).toBe(undefined);
     expect(pendingMarker([marker("3")])).toMatchObject({ type: "compaction" });

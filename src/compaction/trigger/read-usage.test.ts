@@ -58,7 +58,7 @@ describe("readUsage", () => {
         totalTokens: 15,
       },
     },
-  ])("OVERFLOW-7: reads the usage of $name", ({ raw }) => {
+  ])("reads the usage of $name", ({ raw }) => {
     expect(read(raw)).toEqual({
       inputTokens: 1,
       outputTokens: 2,
@@ -80,7 +80,7 @@ describe("readUsage", () => {
     },
     { name: "Gemini", raw: { promptTokenCount: 100, candidatesTokenCount: 7, cachedContentTokenCount: 80 } },
     { name: "DeepSeek", raw: { prompt_tokens: 100, completion_tokens: 7, prompt_cache_hit_tokens: 80 } },
-  ])("OVERFLOW-7, DB-9: cached tokens that $name counts in the input are counted once", ({ raw }) => {
+  ])("cached tokens that $name counts in the input are counted once", ({ raw }) => {
     expect(readUsage(raw, { inputIncludesCached: "yes" })).toMatchObject({
       inputTokens: 20,
       cacheReadTokens: 80,
@@ -101,7 +101,7 @@ describe("readUsage", () => {
     expect(read({ prompt_eval_count: 9, eval_count: 3 })).not.toHaveProperty("totalTokens");
   });
 
-  it("OVERFLOW-7: gives nothing for what is no usage, and never throws", () => {
+  it("gives nothing for what is no usage, and never throws", () => {
     const hostile = new Proxy(
       {},
       {

@@ -24,31 +24,31 @@ const noTokenLimit = { ...defaults, maxTokens: 0 };
 describe("shouldCompact", () => {
   it.each<{ name: string; situation: Partial<Situation>; compact: boolean; reason: string }>([
     {
-      name: "TRIGGER-2: reaching the limit is enough",
+      name: "reaching the limit is enough",
       situation: { contextTokens: 183_616 },
       compact: true,
       reason: "over-limit",
     },
     {
-      name: "TRIGGER-2: one below is not",
+      name: "one below is not",
       situation: { contextTokens: 183_615 },
       compact: false,
       reason: "under-limit",
     },
     {
-      name: "TRIGGER-2: messages do not count where a token limit exists",
+      name: "messages do not count where a token limit exists",
       situation: { visibleMessages: 5_000 },
       compact: false,
       reason: "under-limit",
     },
     {
-      name: "TRIGGER-2: messages count where none exists",
+      name: "messages count where none exists",
       situation: { settings: noTokenLimit, contextWindowTokens: 0, visibleMessages: 50 },
       compact: true,
       reason: "over-messages",
     },
     {
-      name: "TRIGGER-2: one message fewer does not",
+      name: "one message fewer does not",
       situation: {
         settings: noTokenLimit,
         contextWindowTokens: 0,
@@ -59,7 +59,7 @@ describe("shouldCompact", () => {
       reason: "under-messages",
     },
     {
-      name: "TRIGGER-2: maxMessages 0 switches that off",
+      name: "maxMessages 0 switches that off",
       situation: {
         settings: { ...noTokenLimit, maxMessages: 0 },
         contextWindowTokens: 0,
@@ -69,19 +69,19 @@ describe("shouldCompact", () => {
       reason: "under-messages",
     },
     {
-      name: "TRIGGER-2: auto off comes first",
+      name: "auto off comes first",
       situation: { settings: { ...defaults, autoCompact: false }, contextTokens: 900_000 },
       compact: false,
       reason: "auto-off",
     },
     {
-      name: "TRIGGER-6: an unknown window is not always over",
+      name: "an unknown window is not always over",
       situation: { contextWindowTokens: 0, contextTokens: 7_999 },
       compact: false,
       reason: "under-limit",
     },
     {
-      name: "TRIGGER-3: a window of 8,192 compacts at 80 %",
+      name: "a window of 8,192 compacts at 80 %",
       situation: { contextWindowTokens: 8_192, contextTokens: 6_553 },
       compact: true,
       reason: "over-limit",
@@ -110,14 +110,14 @@ describe("shouldCompact", () => {
     expect(ask({ settings, contextTokens: 100_000 }).compact).toBe(false);
   });
 
-  it("TRIGGER-9, PIVOT-11: a person may compact at any time, also with auto off", () => {
+  it("a person may compact at any time, also with auto off", () => {
     expect(ask({ settings: { ...defaults, autoCompact: false }, demand: "manual" })).toMatchObject({
       compact: true,
       reason: "manual",
     });
   });
 
-  it("TRIGGER-7: a recovery does not wait for the estimate, but auto off stops it", () => {
+  it("a recovery does not wait for the estimate, but auto off stops it", () => {
     expect(ask({ demand: "recovery" })).toMatchObject({ compact: true, reason: "recovery" });
     expect(ask({ demand: "recovery", settings: { ...defaults, autoCompact: false } })).toMatchObject({
       compact: false,
@@ -125,7 +125,7 @@ describe("shouldCompact", () => {
     });
   });
 
-  it("TRIGGER-8: the same situation gives the same answer after a turn and before a call", () => {
+  it("the same situation gives the same answer after a turn and before a call", () => {
     const situation = { contextTokens: 190_000, turn: 4 };
     expect(ask(situation)).toEqual(ask(situation));
   });
@@ -134,7 +134,7 @@ describe("shouldCompact", () => {
 describe("the state of the trigger", () => {
   const limit = { limitTokens: 100_000 };
 
-  it("TRIGGER-7, DC-5: an estimate from before the compaction does not trigger again", () => {
+  it("an estimate from before the compaction does not trigger again", () => {
     const { state } = afterCompaction(FRESH_TRIGGER, {
       turn: 3,
       tokensBefore: 190_000,
@@ -151,7 +151,7 @@ describe("the state of the trigger", () => {
     });
   });
 
-  it("TRIGGER-7: one that freed less than 10 % of the limit rests for three turns and warns", () => {
+  it("one that freed less than 10 % of the limit rests for three turns and warns", () => {
     const { state, warning } = afterCompaction(FRESH_TRIGGER, {
       turn: 3,
       tokensBefore: 195_000,
@@ -172,7 +172,7 @@ describe("the state of the trigger", () => {
     expect(ask({ ...over, turn: 4, demand: "manual" }).compact).toBe(true);
   });
 
-  it("TRIGGER-7: one that freed exactly 10 % does not rest", () => {
+  it("one that freed exactly 10 % does not rest", () => {
     const update = afterCompaction(FRESH_TRIGGER, {
       turn: 3,
       tokensBefore: 195_000,
@@ -182,7 +182,7 @@ describe("the state of the trigger", () => {
     expect(update).toEqual({ state: { epoch: 1 } });
   });
 
-  it("TRIGGER-7: one that made the context larger rests as well, and a good one ends the rest", () => {
+  it("one that made the context larger rests as well, and a good one ends the rest", () => {
     const grown = afterCompaction(FRESH_TRIGGER, { turn: 1, tokensBefore: 10, tokensAfter: 20, limit });
     expect(grown.state.coolDownThroughTurn).toBe(4);
     const good = afterCompaction(grown.state, { turn: 2, tokensBefore: 90_000, tokensAfter: 10_000, limit });

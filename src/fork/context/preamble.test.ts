@@ -48,7 +48,7 @@ describe("buildForkPreamble", () => {
     expect(preamble).toContain("To keep that budget, 2 long texts were shortened further.");
   });
 
-  it("calls short results full, however old they are (DA-15)", () => {
+  it("calls short results full, however old they are", () => {
     const { stats } = processMessagesForFork(transcript(Array(20).fill("a(read:20)").join(" ")));
     expect(buildForkPreamble(stats)).toContain(
       "- Tool results: 20 full, 0 truncated to 3000 chars, 0 truncated to 500 chars",
@@ -71,7 +71,7 @@ describe("buildForkPreamble", () => {
     );
   });
 
-  it("adds lines only when they are true, and stays under 1,000 characters (FORK-61, FORK-62)", () => {
+  it("adds lines only when they are true, and stays under 1,000 characters", () => {
     const { stats } = processMessagesForFork(transcript("u:500000"));
     const preamble = buildForkPreamble(stats, { recall: "the recall tool" });
     expect(preamble).toMatch(

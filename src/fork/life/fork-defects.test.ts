@@ -20,7 +20,7 @@ const last = { lastText: "so far", changedFiles: ["a.ts"] };
 const typesOf = (actions: readonly { readonly type: string }[]) => actions.map(({ type }) => type);
 
 describe("what went wrong in the founding plugin does not here", () => {
-  it("DA-30: knows no event that clears other forks", () => {
+  it("knows no event that clears other forks", () => {
     const record = runningFork();
     expect(step(record, { type: "session-created" } as unknown as SampleEvent)).toEqual({
       record,
@@ -28,7 +28,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     });
   });
 
-  it("DA-31, DA-38: a child of which nothing is heard is watched every 30 s by its status alone", () => {
+  it("a child of which nothing is heard is watched every 30 s by its status alone", () => {
     const record = runningFork();
     expect(step(record, { type: "tick", atMs: AT_MS + 29_000 }).actions).toEqual([]);
     const first = step(record, { type: "tick", atMs: AT_MS + 30_000 });
@@ -36,7 +36,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     expect(step(first.record, { type: "tick", atMs: AT_MS + 31_000 }).actions).toEqual([]);
   });
 
-  it("DA-32: an error ends a run as failed with its kind and what was written so far", () => {
+  it("an error ends a run as failed with its kind and what was written so far", () => {
     const error = { kind: "overloaded", message: "529 overloaded" };
     const record = afterEvents(
       runningFork(),
@@ -51,7 +51,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     });
   });
 
-  it("DA-32: an error that left no message behind ends a run as failed too", () => {
+  it("an error that left no message behind ends a run as failed too", () => {
     const error = { kind: "server", message: "500" };
     const finding = { type: "stopped", lastText: "", changedFiles: [] } as const;
     const record = afterEvents(
@@ -62,7 +62,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     expect(endedRun(record)).toMatchObject({ state: "failed", error });
   });
 
-  it("DA-33: a resume that has to wait is in the record and gets its slot", () => {
+  it("a resume that has to wait is in the record and gets its slot", () => {
     const waiting = step(completedFork(), { type: "resume-asked", directive: "go on", requestId: "r1" });
     expect(typesOf(waiting.actions)).toEqual(["fill-slots"]);
     expect(readForkRecord(JSON.parse(JSON.stringify(waiting.record)))).toEqual(waiting.record);
@@ -70,7 +70,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     expect(started.actions[0]).toMatchObject({ type: "send-prompt", run: 2, prompt: { text: "go on" } });
   });
 
-  it("DA-34: the end of one parent ends its own forks only", () => {
+  it("the end of one parent ends its own forks only", () => {
     const record = step(runningFork(), { type: "parent-deleted" });
     expect(typesOf(record.actions)).toEqual(["abort-child"]);
     expect(step(runningFork(), { type: "parent-aborted" }).actions).toEqual([]);
@@ -78,7 +78,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     expect(typesOf(stopped.actions)).toEqual(["abort-child"]);
   });
 
-  it("DA-35: a cancelled run is stored with its partial result and delivered", () => {
+  it("a cancelled run is stored with its partial result and delivered", () => {
     const record = afterEvents(
       runningFork(),
       { type: "cancel-asked", reason: "not needed" },
@@ -89,7 +89,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     expect(run.delivery.state).toBe("pending");
   });
 
-  it("DA-39: everything about a run survives JSON, and a run of a dead owner is settled", () => {
+  it("everything about a run survives JSON, and a run of a dead owner is settled", () => {
     const record = completedFork();
     expect(readForkRecord(JSON.parse(JSON.stringify(record)))).toEqual(record);
     const owner = { ...OWNER, instanceId: "i2" };
@@ -103,7 +103,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     });
   });
 
-  it("DA-40: a refused prompt never leaves a run waiting", () => {
+  it("a refused prompt never leaves a run waiting", () => {
     const told = afterEvents(
       sampleFork(),
       { type: "slot-given" },
@@ -114,7 +114,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     expect(endedRun(record)).toMatchObject({ state: "failed", error });
   });
 
-  it("DA-41: a resumed run times out as timed-out, and can be cancelled", () => {
+  it("a resumed run times out as timed-out, and can be cancelled", () => {
     const resumed = afterEvents(
       completedFork(),
       { type: "resume-asked", directive: "go on", requestId: "r1" },
@@ -131,7 +131,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     expect(typesOf(step(resumed, { type: "cancel-asked", reason: "no" }).actions)).toEqual(["abort-child"]);
   });
 
-  it("DA-45: a fork is named by its id or its number within its root, never by a part of either", () => {
+  it("a fork is named by its id or its number within its root, never by a part of either", () => {
     const records = [sampleFork({ id: "abc1", number: 1 }), sampleFork({ id: "abc2", number: 12 })];
     const find = (name: string) => findFork(records, { rootSessionId: "root", name })?.id;
     expect([find("abc1"), find("12"), find("#1"), find("fork 12"), find("abc"), find("2"), find("")]).toEqual(
@@ -140,7 +140,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     expect(findFork(records, { rootSessionId: "other", name: "abc1" })).toBeUndefined();
   });
 
-  it("DA-46: results that come together, good or bad, go in one prompt", () => {
+  it("results that come together, good or bad, go in one prompt", () => {
     const failed = afterEvents(runningFork({ id: "f2", number: 2 }), {
       type: "child-deleted",
       atMs: AT_MS + 100,

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const each of cleanUp.splice(0).reverse()) await each();
 });
 
-it("K38: the host's own cap of the answer is the plugin's, unless ours is set", () => {
+it("the host's own cap of the answer is the plugin's, unless ours is set", () => {
   const host = { OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX: "8000" };
   expect(hostEnvironment(host).CARRYOVER_OUTPUT_TOKEN_MAX).toBe("8000");
   const ours = { ...host, CARRYOVER_OUTPUT_TOKEN_MAX: "9000" };
@@ -81,7 +81,7 @@ describe("a fork in a host that does not show its messages", () => {
 });
 
 describe("a fork that cannot inherit anything", () => {
-  it("says so to the parent and to the child (DA-13)", async () => {
+  it("says so to the parent and to the child", async () => {
     const host = createFakeHost({ broken: /\/session\/ses_parent\/message$/ });
     const hooks = await load(host);
     const answer = await callTool(hooks, "fork", { prompt: "Look." });

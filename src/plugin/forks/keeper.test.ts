@@ -258,7 +258,7 @@ describe("a fork that another instance has taken", () => {
 });
 
 describe("what comes with every step of a child", () => {
-  it("is not lost when 20 events come at once (DA-36)", async () => {
+  it("is not lost when 20 events come at once", async () => {
     const { keeper, store } = createKeeper();
     await keeper.add({ record: runningFork() });
     const callIds = Array.from({ length: 20 }, (_, index) => `c${index}`);

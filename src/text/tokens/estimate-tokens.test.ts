@@ -32,7 +32,7 @@ describe("estimateTokens, documented", () => {
     );
   });
 
-  it("counts UTF-16 units, not bytes (DC-9)", () => {
+  it("counts UTF-16 units, not bytes", () => {
     expect(estimateTokens("中".repeat(400))).toBe(100);
     expect(estimateTokens("😀".repeat(200))).toBe(100);
   });
