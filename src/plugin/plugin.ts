@@ -12,7 +12,7 @@ import { createChildEventsFeature, createChildGuards, createGraftFeature } from 
 import { createForkClockFeature } from "./forks/clock.ts";
 import { createForks, type ForkSetup } from "./forks/forks.ts";
 import type { AgentHost, AgentPlugin, Handlers } from "./host/agent-host.ts";
-import { createForkCancelTool, createForkResultTool, createForkTool } from "./tools/fork-tools.ts";
+import { createForkTools } from "./tools/fork-tools.ts";
 import { createRecallTool } from "./tools/tools.ts";
 import { createBoundToolOutput } from "./window/bound-output.ts";
 import { createCompactionContext } from "./window/compaction.ts";
@@ -111,11 +111,7 @@ function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): 
 function createToolsFeature(setup: ForkSetup): Feature {
   return {
     name: "tools",
-    tools: {
-      fork: createForkTool(setup),
-      fork_result: createForkResultTool(setup),
-      fork_cancel: createForkCancelTool(setup),
-    },
+    tools: createForkTools(setup),
     commands: {
       handoff: {
         description: "Hand a task to a background agent that knows this conversation",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { forbiddenText } from "../../src/fork/life/child-rules.ts";
 import type { ScriptedReply, TestRunner } from "../../src/testing.ts";
 import { renderMessage } from "../../src/transcript/content.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
@@ -225,7 +226,7 @@ export function agentHostContract({ describe, it }: TestRunner, agentUnderTest: 
         await agent.turn(session, "Fork it.", forking());
         await untilStored(agent, session, "Alone.");
         const [child = ""] = await agent.childrenOf(session);
-        has(textOf(await agent.stored(child)), "You are a fork and cannot start subagents.");
+        has(textOf(await agent.stored(child)), forbiddenText("subagent"));
         assert.equal((await agent.childrenOf(session)).length, 1);
       },
     });

@@ -91,7 +91,7 @@ export function createFakeAgent({ directory, options, tools = {}, results }: Fak
     },
     format,
     tools: {
-      kindOf: (tool) => (tool === "delegate" ? "subagent" : undefined),
+      forbiddenToForks: new Map([["delegate", "subagent"]]),
       writtenFiles: (tool, input) => (tool === "save" ? [String((input as { path: string }).path)] : []),
     },
     agents: async () => ({ status: "ok", value: [{ name: "build", isHidden: false, isPrimary: true }] }),

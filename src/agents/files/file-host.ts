@@ -96,7 +96,7 @@ export function createFileHost(agent: FileAgent, place: FileHostPlace): FileHost
       textMessage: (text) => agent.child.textLine(text),
     },
     sessions,
-    tools: { kindOf: () => undefined, writtenFiles },
+    tools: { forbiddenToForks: new Map(), writtenFiles },
     screen: {
       reach: "toasts",
       toast: () => {},

@@ -10,7 +10,7 @@ import { createForks, type ForkSetup } from "../../plugin/forks/forks.ts";
 import type { AgentHost, AgentPlugin, ModelTool, RunningTool } from "../../plugin/host/agent-host.ts";
 import type { ModelFacts, StartAnswer } from "../../plugin/host/host-parts.ts";
 import { combineFeatures } from "../../plugin/plugin.ts";
-import { createForkCancelTool, createForkResultTool, createForkTool } from "../../plugin/tools/fork-tools.ts";
+import { createForkTools } from "../../plugin/tools/fork-tools.ts";
 import { createRecallTool } from "../../plugin/tools/tools.ts";
 import { asString } from "../../text/unknown-value.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
@@ -129,11 +129,7 @@ function runForks(host: FileHost, setup: ForkSetup): ForkRuns {
   const adoption = createForkAdoption(setup);
   void plugin.onSignal({ type: "ready" });
   return {
-    tools: {
-      fork: createForkTool(setup),
-      fork_result: createForkResultTool(setup),
-      fork_cancel: createForkCancelTool(setup),
-    },
+    tools: createForkTools(setup),
     takeRoot: async (sessionId) => adoption.takeRoot(await setup.context.tree.rootOf(sessionId)),
     dispose: plugin.dispose,
   };

@@ -5,6 +5,7 @@ import {
   type MessageId,
   textOf,
 } from "../../transcript/message.ts";
+import { NUDGE_TEXT } from "./child-rules.ts";
 import {
   adoptFork,
   cancelRun,
@@ -23,7 +24,6 @@ import {
   isOutstanding,
   isUnsent,
   keepReport,
-  NUDGE_TEXT,
   sendPrompts,
   wasPromptSent,
 } from "./end.ts";

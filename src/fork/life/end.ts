@@ -15,7 +15,6 @@ import {
   type ForkRecord,
   type ForkRun,
   isLive,
-  type LimitName,
   type LiveRun,
   type PromptKind,
   promptKey,
@@ -195,25 +194,6 @@ export function checkChildAction(record: ForkRecord, run: LiveRun): ForkAction {
   };
 }
 
-/** What a child that reached a limit reads in its next request, and in place of what it calls. */
-export function wrapUpText(limit: LimitName): string {
-  return `${LIMIT_REASON[limit]} No tool call is made any more. Report now: outcome, evidence as path:line, changed files, open points. Your next answer is the last one; if it is not a report, only your last text is kept.`;
-}
-
-/** What happened at a limit, as a sentence. */
-export const LIMIT_REASON: Readonly<Record<LimitName, string>> = {
-  time: "The time is up.",
-  "tool-calls": "All tool calls are used up.",
-  "repeated-call": "The same call was made again and again.",
-  "fork-cost": "The budget of this fork is spent.",
-  "root-cost": "The budget for all forks of this session is spent.",
-  undone: "The user has taken back the message that asked for this work.",
-};
-
-/** The prompt for a child that ended without a report. */
-export const NUDGE_TEXT =
-  "You ended without a report. Report now, without another tool call: outcome, evidence as path:line, changed files, open points.";
-
 /** The prompt for a child that a rate limit had stopped. */
 export const CONTINUE_TEXT =
   "The provider's rate limit stopped you. Go on from where you were, then report as asked.";
@@ -283,7 +263,9 @@ export interface QuotedReport {
 }
 
 const ATTEMPTS = 4;
+
 const MARKER_CHARS = 60;
+
 const TAGS = [...FENCED_TAGS, "fork_result"];
 
 /** A piece of a report that was kept or found, with every blank that it has. */

@@ -9,8 +9,9 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { runs } from "../../../test/rig/runs.ts";
+import { wrapUpText } from "./child-rules.ts";
 import { deliveryIdsIn, MAX_RESULT_CHARS, resultNotice } from "./delivery.ts";
-import { forkRoster, forkTable, formatSpan, quoteChild, rejectionText, wrapUpText } from "./end.ts";
+import { forkRoster, forkTable, formatSpan, quoteChild, rejectionText } from "./end.ts";
 import { type ForkRecord, forkName } from "./record.ts";
 
 const resultOf = (record: ForkRecord) => ({ record, run: endedRun(record) });

@@ -8,6 +8,7 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { defaultsOf } from "../../text/check.ts";
+import { forbiddenText } from "./child-rules.ts";
 import { FORK_LIMIT_SHAPE, type ForkRecord, forkLimits } from "./record.ts";
 import {
   type AdmissionRequest,
@@ -118,7 +119,7 @@ describe("admitFork", () => {
   it("tells a fork to do it itself", () => {
     expect(admitFork(viewOf([]), { ...anew, isInsideFork: true })).toMatchObject({
       reason: "depth",
-      text: "You are a fork and cannot fork. Do it yourself.",
+      text: forbiddenText("fork"),
     });
   });
 

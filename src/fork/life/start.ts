@@ -1,15 +1,7 @@
 import { plural } from "../../text/format-number.ts";
 import { omitUndefined } from "../../text/unknown-value.ts";
-import {
-  addPrompt,
-  CONTINUE_TEXT,
-  endRun,
-  isOutstanding,
-  isUnsent,
-  LIMIT_REASON,
-  sendPrompts,
-  withPrompt,
-} from "./end.ts";
+import { forbiddenText, LIMIT_REASON } from "./child-rules.ts";
+import { addPrompt, CONTINUE_TEXT, endRun, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./end.ts";
 import {
   type ChildOutput,
   changeRun,
@@ -34,7 +26,7 @@ import {
 export function admitFork(view: ForkView, request: AdmissionRequest): Admission {
   const { records, limits } = view;
   if (request.type === "new" && request.isInsideFork) {
-    return refuse("depth", "You are a fork and cannot fork. Do it yourself.");
+    return refuse("depth", forbiddenText("fork"));
   }
   const fork = request.type === "resume" ? records.find(({ id }) => id === request.forkId) : undefined;
   if (request.type === "resume" && fork === undefined) {

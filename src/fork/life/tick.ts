@@ -1,18 +1,17 @@
 import { deepEqual } from "../../text/deep-equal.ts";
+import { LIMIT_REASON, STOPPED_TEXT, wrapUpText } from "./child-rules.ts";
 import { interruptRun } from "./control.ts";
 import {
   checkChildAction,
   endRun,
   endStopped,
   isOutstanding,
-  LIMIT_REASON,
   rejectionText,
   type Stop,
   sendPrompts,
   stopRun,
   wasPromptSent,
   withPrompt,
-  wrapUpText,
 } from "./end.ts";
 import { changeRun, type EventOf, type ForkAction, type ForkStep, unchanged } from "./events.ts";
 import {
@@ -58,6 +57,7 @@ interface Time {
   readonly atMs: number;
   readonly limits: ForkLimits;
 }
+
 type Look = (record: ForkRecord, run: LiveRun, time: Time) => ForkStep;
 
 const LOOKS: readonly Look[] = [
@@ -174,8 +174,6 @@ export function refusalOf(run: ForkRun, callId: string): string | undefined {
   if (run.stopping !== undefined) return STOPPED_TEXT;
   return run.wrapUp && wrapUpText(run.wrapUp.limit);
 }
-
-const STOPPED_TEXT = "Nothing was done: this fork was stopped.";
 
 /**
  * At a limit the child's next request is for its report. One more request after the answer to that is not made: the child is

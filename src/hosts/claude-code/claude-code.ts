@@ -13,6 +13,7 @@ import { tailOf } from "../../agents/files/file-end.ts";
 import type { CallingTool, HookAgent } from "../../agents/hooks/hook-agent.ts";
 import type { AgentPlace } from "../../agents/places.ts";
 import { folderBeside, sessionsFolder } from "../../agents/places.ts";
+import type { ForbiddenTools } from "../../fork/life/child-rules.ts";
 import { claudeCode as format } from "../../formats/files/claude-code/claude-code.ts";
 import { textOrJson } from "../../text/json.ts";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
@@ -99,7 +100,7 @@ function rightsOf({ mode, startedWith }: ParentSession): ChildRights | string {
   const childMode = mode in MODES ? mode : "default";
   return {
     rank: MODES[childMode] ?? 0,
-    args: ["--permission-mode", childMode, ...carried, "--disallowedTools", ...NOT_FOR_CHILDREN],
+    args: ["--permission-mode", childMode, ...carried, "--disallowedTools", ...FORBIDDEN_TO_FORKS.keys()],
     ...budgetIn(startedWith),
     label: `permission mode ${childMode}`,
   };
@@ -137,8 +138,12 @@ const MODES: Readonly<Record<string, number>> = {
   bypassPermissions: 4,
 };
 
-/** A fork starts no agents, and nobody answers it. */
-const NOT_FOR_CHILDREN = ["Task", "Agent", "Workflow", "AskUserQuestion"];
+const FORBIDDEN_TO_FORKS: ForbiddenTools = new Map([
+  ["Task", "subagent"],
+  ["Agent", "subagent"],
+  ["Workflow", "subagent"],
+  ["AskUserQuestion", "question"],
+]);
 
 /** What limits a session, or what its work depends on. */
 const CARRIED = {

@@ -11,6 +11,7 @@ import type { ChildEvent, ChildProgram, ChildRights, ParentSession } from "../..
 import type { HookAgent } from "../../agents/hooks/hook-agent.ts";
 import type { AgentPlace } from "../../agents/places.ts";
 import { sessionsFolder } from "../../agents/places.ts";
+import type { ForbiddenAct } from "../../fork/life/child-rules.ts";
 import { codex as format } from "../../formats/files/codex/codex.ts";
 import { textOrJson } from "../../text/json.ts";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
@@ -91,8 +92,7 @@ function rightsOf({ lines, startedWith }: ParentSession): ChildRights | string {
   const mode = childSandbox(asString(policy.type), turn.approval_policy);
   const settings = [
     `sandbox_mode="${mode}"`,
-    'approval_policy="never"',
-    "features.multi_agent=false",
+    ...Object.values(FORBIDDEN_TO_FORKS),
     ...(mode === "workspace-write" ? workspaceSettings(policy) : []),
     ...(asString(turn.model) === undefined ? [] : [`model=${JSON.stringify(turn.model)}`]),
     ...(asString(turn.effort) === undefined ? [] : [`model_reasoning_effort=${JSON.stringify(turn.effort)}`]),
@@ -100,6 +100,12 @@ function rightsOf({ lines, startedWith }: ParentSession): ChildRights | string {
   const args = [...carried, ...settings.flatMap((setting) => ["-c", setting])];
   return { rank: SANDBOXES.indexOf(mode), args, label: `sandbox ${mode}` };
 }
+
+/** The settings that keep from a child what it must not do. */
+const FORBIDDEN_TO_FORKS: Readonly<Record<Exclude<ForbiddenAct, "fork">, string>> = {
+  question: 'approval_policy="never"',
+  subagent: "features.multi_agent=false",
+};
 
 const SANDBOXES = ["read-only", "workspace-write", "danger-full-access"] as const;
 

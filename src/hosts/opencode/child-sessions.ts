@@ -6,6 +6,7 @@ import { textOrJson } from "../../text/json.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";
 import { limitRules, type PermissionRule, rulesIn } from "./limit-rules.ts";
 import { failureOf, type HostCalls, sessionPath } from "./sessions.ts";
+import { opencodeTools } from "./tools.ts";
 
 /** Makes the sessions of children, with rules under which they may do at most what the host's own `task` would let them, and what their parent may. */
 export function createChildSessions(
@@ -115,7 +116,7 @@ function refused(code: "refused" | "no-answer", reason: string): HostValue<never
 }
 
 /**
- * What `task` would give a sub-agent, no more than the agent that asks may itself, and neither questions nor sub-agents.
+ * What `task` would give a sub-agent, no more than the agent that asks may itself, and nothing that is forbidden to forks.
  * A child of the same agent has the tools of its parent declared, since another list would lose the provider's cached
  * prefix; what it must not use is refused when it is called.
  */
@@ -135,7 +136,8 @@ export function childRules(
       ? [...parentRules, ...limitRules(ofCaller, ofTask).map(declared)]
       : [...taken, ...limitRules(ofTask, ofCaller)];
   const hasTodos = ofAgent.some(({ permission }) => permission === "todowrite");
-  const denied = ["question", "task", ...(hasTodos ? [] : ["todowrite"]), ...primaryTools];
+  const forbidden = opencodeTools.forbiddenToForks.keys();
+  const denied = [...forbidden, ...(hasTodos ? [] : ["todowrite"]), ...primaryTools];
   return [...rules, ...denied.map((permission) => declared({ permission, pattern: "*", action: "deny" }))];
 }
 

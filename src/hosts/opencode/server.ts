@@ -2,7 +2,6 @@ import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { guardedHook, refusalOf } from "../../agents/guarded-hook.ts";
 import { attendanceOf } from "../../agents/opencode/attendance.ts";
-import { patchedFiles } from "../../agents/opencode/patched-files.ts";
 import { readModel } from "../../agents/opencode/read-facts.ts";
 import { readHostFile } from "../../agents/tool-output-file.ts";
 import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
@@ -10,7 +9,6 @@ import type {
   AgentHost,
   AgentPlugin,
   FinishedTool,
-  HostTools,
   ModelTool,
   RunningTool,
   ToolCall,
@@ -38,6 +36,7 @@ import { carryoverNote, messageFormat, OWN_METADATA, outgoingRequest } from "./m
 import { createScreen } from "./screen.ts";
 import { createHostCalls, createMessageId, createSessions, type HostCalls } from "./sessions.ts";
 import { readSignal } from "./signals.ts";
+import { opencodeTools } from "./tools.ts";
 
 /**
  * The plugin as OpenCode 1 loads it. `sessions.ts`, `hooks.ts` and `messages.ts` give OpenCode's sessions, events and messages in the
@@ -98,21 +97,6 @@ interface OpencodeHostSetup {
   /** The arguments of the program: some commands are without a person. */
   readonly args?: readonly string[];
 }
-
-/** What OpenCode's tools mean. */
-export const opencodeTools: HostTools = {
-  kindOf: (tool) => (tool === "task" ? "subagent" : tool === "question" ? "question" : undefined),
-  writtenFiles(tool, input) {
-    const { filePath, path, patchText } = asObject(input);
-    if (WRITING_TOOLS.has(tool)) {
-      const file = asString(filePath) ?? asString(path);
-      return file === undefined ? [] : [file];
-    }
-    return tool === "apply_patch" || tool === "patch" ? patchedFiles(patchText) : [];
-  },
-};
-
-const WRITING_TOOLS: ReadonlySet<string> = new Set(["write", "edit", "multiedit"]);
 
 /**
  * The plugin as the hooks of OpenCode 1. A hook never throws into OpenCode, where that would be an error 500 for the user, and
@@ -303,6 +287,7 @@ function hostNote(output: string): string {
 }
 
 const NOTE_START = "\n\n<shell_metadata>\n";
+
 const NOTE_END = "\n</shell_metadata>";
 
 /** The whole of an output that OpenCode cut and kept in a file. */

@@ -15,7 +15,10 @@ import { asObject, asString, type UnknownObject } from "../../text/unknown-value
 
 /** What OpenCode 2's tools mean. */
 export const opencode2Tools: HostTools = {
-  kindOf: (tool) => (tool === "subagent" ? "subagent" : tool === "question" ? "question" : undefined),
+  forbiddenToForks: new Map([
+    ["subagent", "subagent"],
+    ["question", "question"],
+  ]),
   writtenFiles(tool, input) {
     const { path, patchText } = asObject(input);
     if (tool === "patch") return patchedFiles(patchText);

@@ -12,6 +12,7 @@ import { OWN_TYPE, shownLines } from "../../formats/files/pi/read-lines.ts";
 import type { AgentHost, HostPrompt, HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
 import type { HostCheckpoints, HostScreen, ModelFacts } from "../../plugin/host/host-parts.ts";
 import { CHILD_SESSIONS, pluginFolders } from "../../plugin/stores/folders.ts";
+import { FORK_TOOLS } from "../../plugin/tools/fork-tools.ts";
 import { clipLine } from "../../text/clip.ts";
 import { plural } from "../../text/format-number.ts";
 import { textOrJson } from "../../text/json.ts";
@@ -202,7 +203,7 @@ function createPiAgent({ env, current }: PiHostSetup): FileAgent {
 
 /** The tools that are offered now, the model, and what pi was started with that its work depends on. */
 export function rightsOf(api: PiApi, { model }: PiContext): ChildRights {
-  const tools = api.getActiveTools().filter((tool) => !tool.startsWith("fork"));
+  const tools = api.getActiveTools().filter((tool) => !FORK_TOOLS.includes(tool));
   const started = { words: process.argv.slice(2), isExact: true };
   return {
     rank: 1,

@@ -1,4 +1,5 @@
 import { checkChild } from "../../fork/life/advance.ts";
+import { isRefusal } from "../../fork/life/child-rules.ts";
 import { activityOf, costText, formatSpan, quoteChild, quoteReport } from "../../fork/life/end.ts";
 import type { ChildFinding } from "../../fork/life/events.ts";
 import {
@@ -70,13 +71,9 @@ export function countCalls({ format }: AgentHost, messages: readonly HostMessage
     .decode(messages)
     .flatMap(({ parts }) => parts)
     .filter(
-      (part) =>
-        part.type === "tool" && !(part.outcome.status === "failed" && REFUSED.test(part.outcome.error)),
+      (part) => part.type === "tool" && !(part.outcome.status === "failed" && isRefusal(part.outcome.error)),
     ).length;
 }
-
-/** What the guards and the limits of children say. */
-const REFUSED = /You are a fork|Nothing was done: this fork|No tool call is made any more\./;
 
 /** The newest text that the child wrote, and the files that it changed. */
 export function lastReport(host: AgentHost, messages: readonly HostMessage[]): ChildReport {

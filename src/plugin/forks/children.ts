@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { wrapUpText } from "../../fork/life/end.ts";
+import { forbiddenText, notAllowedText, wrapUpText } from "../../fork/life/child-rules.ts";
 import { currentRun, type ForkRecord, forkName, isLive } from "../../fork/life/record.ts";
 import { rootCostUSD } from "../../fork/life/start.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
@@ -153,22 +153,16 @@ export function createChildGuards({ context, forks }: ForkSetup): Feature {
     holdsForks: true,
     async beforeTool(call) {
       if ((await forks.linkOf(call.sessionId)) !== undefined) {
-        const kind = tools.kindOf(call.tool);
-        if (kind !== undefined) return REFUSALS[kind];
+        const act = tools.forbiddenToForks.get(call.tool);
+        if (act !== undefined) return forbiddenText(act);
         const forbidden = await sessions.isForbidden(call);
         if (forbidden.status === "failed") return `Not done: the host did not say whether you may.`;
-        if (forbidden.value) return `You are a fork, and ${call.tool} is not allowed here. Go on without it.`;
+        if (forbidden.value) return notAllowedText(call.tool);
       }
       return fileWarning(call);
     },
   };
 }
-
-const REFUSALS = {
-  subagent: "You are a fork and cannot start subagents. Do it yourself.",
-  question:
-    "You are a fork and nobody answers questions. Decide yourself, or state the blocker in your report and stop.",
-} as const;
 
 /** Enough for all that forks write while they run; only those that run are warned of. */
 const MAX_FILES = 4_096;

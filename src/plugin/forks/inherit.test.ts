@@ -3,7 +3,7 @@ import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { messageFormat } from "../../hosts/opencode/messages.ts";
-import { opencodeTools } from "../../hosts/opencode/server.ts";
+import { opencodeTools } from "../../hosts/opencode/tools.ts";
 import { createAnswerFacts, createMessageFormat } from "../../hosts/opencode2/messages.ts";
 import { directiveText, type InheritInput, inherit } from "./inherit.ts";
 

@@ -12,6 +12,7 @@ import {
   processMessagesForFork,
   uncutStats,
 } from "../../fork/fork.ts";
+import { CHILD_CANNOT, REPORT_CONTENTS } from "../../fork/life/child-rules.ts";
 import { redactTranscript } from "../../stages/redact.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { formatNumber } from "../../text/format-number.ts";
@@ -285,8 +286,7 @@ function roleText(number: number, way: Inherited["way"]): string {
       : " Everything above is background from the parent agent and ended there: its open steps are not yours.";
   return (
     `You are fork ${number}, a background agent.${above} Do only the task below. ` +
-    "You cannot start forks or subagents: do the work yourself. Nobody answers questions: when you cannot go on, state the blocker and stop. " +
-    "End with a report: outcome, evidence as path:line, changed files, open points."
+    `${CHILD_CANNOT} End with a report: ${REPORT_CONTENTS}.`
   );
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { AT_MS, afterEvents, OWNER, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
-import { opencodeTools } from "../../hosts/opencode/server.ts";
+import { opencodeTools } from "../../hosts/opencode/tools.ts";
 import type { ShownPiece } from "../host/host-parts.ts";
 import { createShownForks } from "./child.ts";
 

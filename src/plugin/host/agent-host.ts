@@ -1,3 +1,4 @@
+import type { ForbiddenTools } from "../../fork/life/child-rules.ts";
 import type { ForkError, ForkModel } from "../../fork/life/record.ts";
 import type { Cut } from "../../text/truncate.ts";
 import type { ApplyOptions, Edit } from "../../transcript/edit.ts";
@@ -106,7 +107,7 @@ export interface HostSessions {
   status(sessionId: string): Promise<SessionStatus | undefined>;
   /**
    * Makes a session for a child and gives its id. It may do at most what the agent that asks for it may there, and what the
-   * child's own agent may as a sub-agent, and neither ask nor start sub-agents.
+   * child's own agent may as a sub-agent, and nothing of `forbiddenToForks`.
    */
   createChild(child: NewChild): Promise<HostValue<string>>;
   /** From now on the child may also do at most what this agent may; nothing is ever given back. */
@@ -191,8 +192,8 @@ export interface HostPrompt {
 
 /** What the agent's own tools mean. */
 export interface HostTools {
-  /** A tool that a child must not use. */
-  kindOf(tool: string): "subagent" | "question" | undefined;
+  /** The agent's own tools that a child must not use. */
+  readonly forbiddenToForks: ForbiddenTools;
   /** The files that a call writes, as the call names them. */
   writtenFiles(tool: string, input: unknown): readonly string[];
 }

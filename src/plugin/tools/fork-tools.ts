@@ -1,3 +1,4 @@
+import { FORK_CANNOT, forbiddenText } from "../../fork/life/child-rules.ts";
 import { MAX_RESULT_CHARS, resultNotice } from "../../fork/life/delivery.ts";
 import { activityOf, findReport, forkTable, formatSpan, quoteRange } from "../../fork/life/end.ts";
 import {
@@ -19,12 +20,24 @@ import { type ForkRequest, type Launched, launchFork } from "../forks/launch.ts"
 import type { ModelTool, RunningTool } from "../host/agent-host.ts";
 import { defineTool, parseRange, RANGE } from "./tools.ts";
 
+/** The tools by which a model starts forks and hears of them; the child of a fork has none of them in a process of its own. */
+export function createForkTools(setup: ForkSetup): Readonly<Record<string, ModelTool>> {
+  return {
+    fork: createForkTool(setup),
+    fork_result: createForkResultTool(setup),
+    fork_cancel: createForkCancelTool(setup),
+  };
+}
+
+/** Their names. */
+export const FORK_TOOLS: readonly string[] = ["fork", "fork_result", "fork_cancel"];
+
 /** Starts a background agent that knows the conversation, or speaks to one that was started before. */
 export function createForkTool(setup: ForkSetup): ModelTool {
   const { attendance } = setup.context.host;
   const launch = createLauncher(setup);
   return defineTool(setup, {
-    description: `Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. ${RETURNS[attendance]}`,
+    description: `Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. ${FORK_CANNOT} ${RETURNS[attendance]}`,
     parameters: FORK_PARAMETERS,
     async run({ resume, wait_s: waitS = 0, agent, ...given }, tool) {
       const prompt = given.prompt.trim();
@@ -145,7 +158,7 @@ async function steerOrResume(
   const { context, forks } = setup;
   const root = await context.tree.rootOf(tool.sessionId);
   if ((await forks.linkOf(tool.sessionId)) !== undefined) {
-    return { refused: "You are a fork and cannot speak to forks. Do it yourself." };
+    return { refused: forbiddenText("fork") };
   }
   const record = findFork(forks.keeper.all(), { rootSessionId: root, name });
   if (record === undefined)
@@ -315,7 +328,7 @@ export function createForkCancelTool(setup: ForkSetup): ModelTool {
     description: "Stop a fork, or all. Gives its partial result; it can be resumed.",
     parameters: CANCEL_PARAMETERS,
     async run({ id }, tool) {
-      if ((await forks.linkOf(tool.sessionId)) !== undefined) return "You are a fork and cannot stop forks.";
+      if ((await forks.linkOf(tool.sessionId)) !== undefined) return forbiddenText("fork");
       const root = await context.tree.rootOf(tool.sessionId);
       const records = forks.keeper.all().filter((record) => record.rootSessionId === root);
       const named =

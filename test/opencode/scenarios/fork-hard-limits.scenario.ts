@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { LIMIT_REASON } from "../../../src/fork/life/end.ts";
+import { LIMIT_REASON } from "../../../src/fork/life/child-rules.ts";
 import { call, callAll, type ScriptedCall, type Step, say } from "../../rig/model-server/step.ts";
 import { DEAR_WINDOW } from "../../rig/opencode/sandbox.ts";
 import type { HostRig } from "../harness/host-rig.ts";

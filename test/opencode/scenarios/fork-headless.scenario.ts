@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { expect } from "vitest";
-import { LIMIT_REASON } from "../../../src/fork/life/end.ts";
+import { LIMIT_REASON } from "../../../src/fork/life/child-rules.ts";
 import { call, callAll, refuse, say } from "../../rig/model-server/step.ts";
 import { installOpenCode } from "../../rig/opencode/install-opencode.ts";
 import { scenario } from "../harness/scenario.ts";

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { forbiddenText } from "../../../src/fork/life/child-rules.ts";
 import type { ForkRun } from "../../../src/fork/life/record.ts";
 import { call, callAll, createGate, refuse, say } from "../../rig/model-server/step.ts";
 import { describeHosts } from "../harness/scenario.ts";
@@ -179,7 +180,7 @@ describeHosts("the life of a fork", (host) => {
       await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
       await waitForDeliveries(rig, id, 1);
       const child = rig.requests({ parentSessionId: id }).at(-1);
-      expect(child && textOf(child)).toContain("You are a fork and cannot fork. Do it yourself.");
+      expect(child && textOf(child)).toContain(forbiddenText("fork"));
       expect(child && textOf(child)).toContain("cannot start subagents. Do it yourself.");
       expect(await rig.children(id)).toHaveLength(1);
     },

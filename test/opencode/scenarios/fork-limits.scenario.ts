@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { LIMIT_REASON } from "../../../src/fork/life/end.ts";
+import { LIMIT_REASON } from "../../../src/fork/life/child-rules.ts";
 import { call, callAll, say } from "../../rig/model-server/step.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 import { childrenOf, deliveriesOf, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
