@@ -79,6 +79,17 @@ describe("the pages", () => {
     },
   );
 
+  it.each(["docs/architecture.md", "src/README.md", "AGENTS.md"])(
+    "%s names only files of src that are there",
+    (page) => {
+      const named = [...read(page).matchAll(/`([\w-]+\/[\w./-]+\.tsx?)`/g)].map(([, file = ""]) => file);
+      const rooms = readdirSync(join(root, "src")).map((room) => `src/${room}`);
+      const isSomewhere = (file: string) =>
+        ["", "src", ...rooms].some((from) => existsSync(join(root, from, file)));
+      expect(named.filter((file) => !isSomewhere(file))).toEqual([]);
+    },
+  );
+
   const doors = [...read("CONTRIBUTING.md").matchAll(/^\|(.+)\| `(src\/\S+)` \| `(\w+)` \|$/gm)];
   it.each(
     doors.map(([, question = "", file = "", name = ""]) => ({ question: question.trim(), file, name })),

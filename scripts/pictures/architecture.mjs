@@ -3,23 +3,29 @@ import { root } from "../run.mjs";
 
 // The rooms by layer, and the four journeys of docs/architecture.md as lines through them: node scripts/pictures/architecture.mjs
 const ROOMS = [
-  ["cli", "one verb a file or folder"],
+  ["cli", "one command a file or folder"],
   ["inspector", "server, view and page"],
-  ["hosts", "one thin adapter an agent or framework"],
-  ["plugin", "what a plugin does in any agent"],
+  ["eval", "what a policy keeps of what came next"],
+  ["hosts", "one adapter for each agent or framework"],
+  ["middleware", "a session in front of a model"],
+  ["agents", "what several coding agents share"],
+  ["plugin", "what Carryover does in any agent"],
   ["stores", "memory, files, PostgreSQL"],
+  ["cost", "what requests cost, and cache misses"],
+  ["handoff", "a session as another agent stores it"],
   ["session", "decides when"],
-  ["fork", "what a child inherits; its life"],
+  ["fork", "what a sub-agent inherits; its life"],
   ["compaction", "overflow, plan, summary, recovery"],
-  ["tool-output", "bounds one result"],
+  ["tool-output", "trims one new output"],
   ["formats", "foreign messages ⇄ transcript"],
   ["stages", "transcript → edits"],
   ["transcript", "messages, parts, edits, sizes"],
+  ["models", "windows, prices, caches, as data"],
   ["text", "cuts, tokens, secrets, options"],
 ];
 const JOURNEYS = [
   {
-    title: "1  an idle turn",
+    title: "1  a turn of a session",
     color: "#0072b2",
     steps: [
       ["session", "observe"],
@@ -31,11 +37,11 @@ const JOURNEYS = [
     ],
   },
   {
-    title: "2  an output bounded, recalled",
+    title: "2  an output trimmed, recalled",
     color: "#d55e00",
     steps: [
       ["hosts", "tool.execute.after"],
-      ["plugin", "bound"],
+      ["plugin", "trim"],
       ["tool-output", "truncateToolContent"],
       ["stores", "put"],
       ["plugin", "recall tool"],
@@ -48,12 +54,12 @@ const JOURNEYS = [
     color: "#007a5a",
     steps: [
       ["plugin", "fork tool"],
-      ["fork", "admit"],
+      ["fork", "start"],
       ["plugin", "launch"],
       ["fork", "forkContext"],
       ["stages", "fill"],
       ["hosts", "createChild, prompt"],
-      ["plugin", "graft"],
+      ["plugin", "prepend"],
       ["fork", "advance"],
       ["plugin", "deliver"],
       ["hosts", "prompt"],
@@ -69,7 +75,7 @@ const JOURNEYS = [
       ["inspector", "serve"],
       ["inspector", "page"],
       ["stages", "policies"],
-      ["inspector", "strata"],
+      ["inspector", "rows"],
     ],
   },
 ];
