@@ -111,7 +111,6 @@ export const SURFACES: readonly Surface[] = [
       'Both take every option of `createSession` but `model`, `systemChars` and `toolsChars`, which they know, and these. OpenClaw takes the options of `createSession` that JSON can hold, and `folder`; `compactAt: "never"` leaves the compaction to OpenClaw.',
     file: "src/middleware/options.ts",
     interface: "ConversationOptions",
-    inherits: [{ file: "src/middleware/options.ts", interface: "OwnConversationOptions" }],
     from: OWN,
   },
   {

@@ -1,7 +1,7 @@
 import type { ProviderCompaction, SummarizeOptions, Summarizer } from "../compaction/ports/summarizer.ts";
 import { compactionInstructions } from "../compaction/summary/request.ts";
 import { contentOf } from "../formats/wires/ai-sdk/ai-sdk-message.ts";
-import { asObject, asString, omitUndefined } from "../text/unknown-value.ts";
+import { asObject, asString } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { ProviderBlock } from "../transcript/part.ts";
 import { answerFacts } from "./answer.ts";
@@ -113,7 +113,7 @@ const LEAST_TRIGGER_TOKENS = 50_000;
 
 interface ReadBlock {
   readonly text: string;
-  readonly signature?: string;
+  readonly signature?: string | undefined;
 }
 
 const NO_BLOCK: ReadBlock = { text: "" };
@@ -145,5 +145,5 @@ async function readBlock(
   } catch {
     return NO_BLOCK;
   }
-  return { text: texts.join(""), ...omitUndefined({ signature }) };
+  return { text: texts.join(""), signature };
 }

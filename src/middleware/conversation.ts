@@ -34,7 +34,7 @@ interface CompactedWire extends PreparedWire {
 }
 
 interface PrepareWireOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Characters of the tool definitions. */
   readonly toolsChars?: number;
   /** What the provider does about the window by itself. */

@@ -68,6 +68,6 @@ export const NO_MODEL: LanguageModelLike = {
 };
 
 /** A model as sessions name it. */
-export function modelRef({ provider, modelId }: LanguageModelLike): ModelRef {
+export function modelRef({ provider, modelId }: Pick<LanguageModelLike, "provider" | "modelId">): ModelRef {
   return { provider: String(provider), id: String(modelId) };
 }

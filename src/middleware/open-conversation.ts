@@ -36,7 +36,8 @@ export function openConversation(
     headers: () => sent?.call.headers,
     current: (edits) =>
       sent && { ...sent, prompt: edits ? conversation.wireWith(edits) : conversation.currentWire() },
-    ...omitUndefined({ resolve: host.resolve, models: options.models }),
+    resolve: host.resolve,
+    models: options.models,
   };
   const session = openSession(base, { ...options, clock }, calls, {
     recallTool: () => recallTool,
@@ -81,7 +82,7 @@ export interface OpenOptions extends ConversationOptions {
 /** What a host adds that is no option. */
 interface ConversationHost extends Pick<SummarizerCalls, "resolve"> {
   /** Names the conversation to listeners. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Called when the window was edited. */
   readonly onEdited?: () => void;
   /** Awaited before the messages are sent. */

@@ -8,13 +8,12 @@ import { callback, check, methods, type Problem, type Rule, rule, type Shape } f
 import { asObject } from "../text/unknown-value.ts";
 import type { CarryoverTelemetry } from "./trace-summarizer.ts";
 
-/** What every conversation of a host may be told: as a session, but for what the host knows itself. */
+/** The options of every host of this room: those of a session that the host does not know itself, and these. Everything has a default. */
 export interface ConversationOptions
   extends Omit<
-      SessionOptions,
-      "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool" | "autoContinue" | "onEvent"
-    >,
-    OwnConversationOptions {
+    SessionOptions,
+    "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool" | "autoContinue" | "onEvent"
+  > {
   /**
    * Whether the agent is told to go on after an automatic compaction: loops do so by themselves, and not every model
    * takes a user's message behind a tool result.
@@ -29,10 +28,6 @@ export interface ConversationOptions
    * @when you show what happens
    */
   readonly onEvent?: (event: SessionEvent, id?: string) => void;
-}
-
-/** What only a host takes; everything has a default. */
-export interface OwnConversationOptions {
   /**
    * Called with what each call for a summary used, which the usage of your own requests does not count.
    * @default none
@@ -60,8 +55,8 @@ export function findOptionProblems(
   return check({ ...session, ...CONVERSATION_SHAPE, ...own }, options);
 }
 
-/** What conversations of every host take beside the options of a session. */
-const CONVERSATION_SHAPE: Shape<OwnConversationOptions> = {
+/** The options above that a session does not have. */
+const CONVERSATION_SHAPE: Shape<Pick<ConversationOptions, "onUsage" | "telemetry" | "hooks" | "clock">> = {
   onUsage: callback,
   telemetry: rule(
     "{ tracer } with a tracer of OpenTelemetry",

@@ -70,9 +70,9 @@ export interface SummarizerCalls {
   /** The request that is being prepared, as it would be sent now, or with these edits alone. */
   readonly current: (edits?: readonly Edit[]) => CurrentRequest | undefined;
   /** The model of a name, where models have names. */
-  readonly resolve?: (name: string) => LanguageModelLike;
+  readonly resolve?: ((name: string) => LanguageModelLike) | undefined;
   /** Facts about models that were given. */
-  readonly models?: readonly ModelRow[];
+  readonly models?: readonly ModelRow[] | undefined;
 }
 
 interface ReadSummarizer {

@@ -98,7 +98,7 @@ export function compact(
   const { model, signal, ...rest } = Object(options) as CompactMessagesOptions;
   checkOptions(rest, model === undefined ? [] : languageModel.find(model, ["model"]));
   const opened = converse(model === undefined ? undefined : resolveModel(model), rest);
-  return opened.compact(messages, omitUndefined({ signal }));
+  return opened.compact(messages, signal && { signal });
 }
 
 /** Options of `compact`: those of `carryover()`, and these. */
@@ -133,7 +133,7 @@ function converse(
       },
     },
     {
-      ...omitUndefined({ id }),
+      id,
       resolve: resolveModel,
       onEdited: () => handOver.edited(),
       onPrepared: () => handOver.now(),

@@ -7,6 +7,7 @@ import {
 } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { ModelCall } from "../../middleware/language-model.ts";
 import { safeJson, textOrJson } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { asArray, asObject, asString } from "../../text/unknown-value.ts";
 
 /**
@@ -34,7 +35,7 @@ export function createRequestRecognizer(
   /** What was taken for the conversation before another line was. */
   let former: Seen | undefined;
   /** The newest requests of others, by their first message. */
-  const others = new Map<string, Seen>();
+  const others = createLruMap<string, Seen>(MAX_OTHERS);
 
   function isLike(next: Seen): boolean {
     if (own === undefined) return start === "new" || next.hasAnswers || next.tools.size > 0;
@@ -73,9 +74,7 @@ export function createRequestRecognizer(
         others.delete(next.line);
         return true;
       }
-      others.delete(next.line);
       others.set(next.line, next);
-      for (const line of others.keys()) if (others.size > MAX_OTHERS) others.delete(line);
       return false;
     },
   };

@@ -1,60 +1,50 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
-import { type CallableModel, likeModel, type ModelCall } from "../../middleware/language-model.ts";
+import { type CallableModel, likeModel, type ModelCall, modelRef } from "../../middleware/language-model.ts";
 import type { WarningCode } from "../../session/events.ts";
 import { safeJson } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { lineOf, type RequestRecognizer } from "./recognize-request.ts";
 
 /**
- * The model of a conversation that also serves requests of others: they are sent as they came and leave the conversation
- * alone. One that is too long for the window gets a session of its own.
+ * The model of a conversation, for an app that also uses it for something else, such as titles. Requests of others are sent
+ * as they came and do not change the conversation. One that is too long for the window gets a session of its own.
  */
 export function serveOthers(own: CallableModel, base: CallableModel, options: OthersOptions): CallableModel {
   const { recognizer, limitTokens, openOther, onWarning } = options;
   let isTold = false;
-  const managed = new Map<string, CallableModel>();
+  const managed = createLruMap<string, CallableModel>(MAX_MANAGED);
 
   async function send(call: ModelCall, method: "doGenerate" | "doStream"): Promise<unknown> {
     if (recognizer.isOwn(call)) return own[method](call);
-    if (recognizer.isBegun()) tellOnce();
+    if (recognizer.isBegun() && !isTold) {
+      isTold = true;
+      onWarning(
+        "other-conversation",
+        "A request has nothing in common with this conversation and was sent as it came. Sub-agents and titles take for(id).",
+      );
+    }
     const line = lineOf(call.prompt);
-    if (!managed.has(line) && fits(call)) {
+    if (managed.get(line) === undefined && fits(call)) {
       try {
         return await base[method](call);
       } catch (error) {
         if (!classifyProviderError(error, { provider: base.provider }).isOverflow) throw error;
       }
     }
-    return managedFor(line)[method](call);
-  }
-
-  function tellOnce(): void {
-    if (isTold) return;
-    isTold = true;
-    onWarning(
-      "other-conversation",
-      "A request has nothing in common with this conversation and was sent as it came. Sub-agents and titles take for(id).",
-    );
+    const other = managed.get(line) ?? openOther();
+    managed.set(line, other);
+    return other[method](call);
   }
 
   function fits({ prompt, tools = [] }: ModelCall): boolean {
-    const toolsChars = safeJson(tools).length;
-    const model = { provider: base.provider, id: base.modelId };
     const { tokens } = estimateContextTokens(aiSdk.decode(prompt), {
       estimator: "calibrated",
-      toolsChars,
-      model,
+      toolsChars: safeJson(tools).length,
+      model: modelRef(base),
     });
     return tokens < limitTokens();
-  }
-
-  function managedFor(line: string): CallableModel {
-    const known = managed.get(line) ?? openOther();
-    managed.delete(line);
-    managed.set(line, known);
-    for (const oldest of managed.keys()) if (managed.size > MAX_MANAGED) managed.delete(oldest);
-    return known;
   }
 
   return likeModel(() => own, {
@@ -65,12 +55,12 @@ export function serveOthers(own: CallableModel, base: CallableModel, options: Ot
 
 interface OthersOptions {
   readonly recognizer: RequestRecognizer;
-  /** Where the window of the conversation is compacted. */
+  /** The size at which the conversation is compacted. */
   readonly limitTokens: () => number;
-  /** The model with a session of its own in front of it. */
+  /** The model with a new session in front of it. */
   readonly openOther: () => CallableModel;
   readonly onWarning: (code: WarningCode, message: string) => void;
 }
 
-/** Long requests of others that are looked after at once. */
+/** Sessions for long requests of others that are kept at once. */
 const MAX_MANAGED = 8;

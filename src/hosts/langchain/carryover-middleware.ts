@@ -143,7 +143,7 @@ function openThread(options: CarryoverMiddlewareOptions, first: ModelRequest, re
   const id = asString(asObject(asObject(first.runtime).configurable).thread_id);
   const limits = modelLimits(first.model, options);
   const own = { ...sessionOptions(options), limits, restore };
-  const { session, model } = openConversation(adapted, own, omitUndefined({ id }));
+  const { session, model } = openConversation(adapted, own, { id });
   let asked = adapted.modelId;
 
   /** An agent may ask another model with each request. */

@@ -1,6 +1,7 @@
 import type { Session } from "../../session/session.ts";
 import type { StoredState } from "../../session/stored-state.ts";
 import { textOrJson } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { asObject } from "../../text/unknown-value.ts";
 
 /**
@@ -13,7 +14,7 @@ export function createKeptThreads<Opened extends { readonly session: Session }>(
   /** The same, opened where it is not, and what the host has to keep from now on; undefined when it has it already. */
   of(state: unknown, open: (restore: unknown) => Opened): [Opened, () => KeptState | undefined];
 } {
-  const live = new Map<string, { readonly opened: Opened; version: number; saved: string }>();
+  const live = createLruMap<string, { readonly opened: Opened; version: number; saved: string }>(MAX_LIVE);
 
   function entryOf(state: unknown) {
     const { id, version } = asObject(state);
@@ -28,12 +29,10 @@ export function createKeptThreads<Opened extends { readonly session: Session }>(
       const { id: given, version = 0, session: restore } = asObject(state);
       const known = entryOf(state);
       // Where another has this id already, this is one more from here.
-      const isFree = typeof given === "string" && (known !== undefined || !live.has(given));
+      const isFree = typeof given === "string" && (known !== undefined || live.get(given) === undefined);
       const id = isFree ? given : globalThis.crypto.randomUUID();
       const entry = known ?? { opened: open(restore), version: Number(version), saved: "" };
-      live.delete(id);
       live.set(id, entry);
-      for (const oldest of live.keys()) if (live.size > MAX_LIVE) live.delete(oldest);
       const { session } = entry.opened;
       function keep(): KeptState | undefined {
         const { batches, contextWindowTokens, epoch } = session.status();

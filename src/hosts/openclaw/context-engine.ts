@@ -11,6 +11,7 @@ import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import { createFileSpillStore } from "../../stores/files/spill-store.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { textOrJson } from "../../text/json.ts";
+import { createLruMap } from "../../text/lru-map.ts";
 import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
 import {
   asArray,
@@ -75,7 +76,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
   const clock = createSystemClock();
   const spills = createFileSpillStore({ root: join(folder, "outputs") });
   const records = createFileRecordStore({ root: join(folder, "sessions") });
-  const open = new Map<string, OpenConversation>();
+  const open = createLruMap<string, OpenConversation>(MAX_OPEN);
   const options = readSessionOptions(omitUndefined({ ...settings }), { clock });
   const bound = createOutputBounding(options, { store: spills, recallTool: RECALL_TOOL });
 
@@ -85,9 +86,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     const known = open.get(key);
     if (known !== undefined && known.version === versionOf(record)) return withModel(known, llm);
     const standing = { key, version: versionOf(record), saved: NOTHING_SAVED, messages: [] };
-    const opened = openOne(standing, keptIn(record).state, llm);
-    for (const oldest of open.keys()) if (open.size > MAX_OPEN) open.delete(oldest);
-    return opened;
+    return openOne(standing, keptIn(record).state, llm);
   }
 
   /** The same with the model that can be asked for a summary now; without one, summaries are made mechanically. */
@@ -110,7 +109,6 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
       { id: as.key },
     );
     const opened = { ...as, session, conversation, ask };
-    open.delete(as.key);
     open.set(as.key, opened);
     return opened;
   }
