@@ -24,7 +24,7 @@ export function isEmptyContent(content: unknown): boolean {
 
 /** True for a part of an answer, whole or streamed, without content. */
 export function isSilent({ type, text, delta, kind }: Readonly<Record<string, unknown>>): boolean {
-  // A provider that only compacts answers with nothing else.
+  // An answer can be nothing but a compaction that the provider made.
   if (type === "custom" && asString(kind)?.endsWith(".compaction")) return false;
   if (type === "text" || type === "reasoning") return text === "";
   if (type === "text-delta" || type === "reasoning-delta") return delta === "";

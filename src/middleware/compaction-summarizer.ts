@@ -10,7 +10,7 @@ import { ownBlocks } from "./provider-management.ts";
 
 /**
  * A summarizer that has Anthropic compact the messages as they stand, which are in its cache, instead of quoting them in
- * a request of their own. Whatever does not end with a compaction is asked of the other one.
+ * a request of their own. Where that gives no compaction, `otherwise` is asked.
  */
 export function createCompactionSummarizer(
   model: LanguageModelLike,
@@ -26,7 +26,7 @@ export function createCompactionSummarizer(
     { signal, onProgress, onUsage }: SummarizeOptions,
   ): Promise<ReadBlock> => {
     const own = asObject(asObject(call.providerOptions).anthropic);
-    // A stream changes how tools are declared, and with them everything that is cached.
+    // For a stream the package declares tools in another way, and nothing would be read from the cache.
     const asSent = way === "generate" ? { ...own, toolStreaming: false } : own;
     return readBlock(
       () =>
@@ -67,19 +67,19 @@ export function createCompactionSummarizer(
   }
 }
 
-/** The package cuts blanks off the end of a last answer: then the block would stand for something else. */
+/** The package cuts blanks off the end of a last answer, so the block would stand for other messages than ours. */
 function isTrimmed(prompt: CurrentRequest["prompt"]): boolean {
   const last = prompt.at(-1);
   const text = last && asString(contentOf(last).at(-1)?.text);
   return text !== undefined && text !== text.trim();
 }
 
-/** Packages for `ai` 7 do, and take the signed block back. */
+/** Whether the provider's package can ask for a compaction of any size and takes the signed block back: those for `ai` 7 do. */
 function compactsOnDemand({ specificationVersion }: LanguageModelLike): boolean {
   return specificationVersion !== "v3" && specificationVersion !== "v2";
 }
 
-/** A request that is being prepared: with these messages it would be sent now. */
+/** A request that is being prepared, with the messages as they would be sent now. */
 export interface CurrentRequest {
   readonly call: ModelCall;
   readonly way: "generate" | "stream";

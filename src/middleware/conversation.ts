@@ -12,17 +12,17 @@ import type { Fault } from "../transcript/format.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
 import type { AnswerFacts } from "./answer.ts";
 
-/** Joins a session and the messages that the AI SDK sends with every request. */
+/** A session, and the messages that every request brings whole. */
 export interface Conversation {
-  /** Takes in the messages of a request, does what is due, and gives the messages to send in their place. */
+  /** Gives the messages of a request to the session, lets it do what is due, and returns the messages to send. */
   prepare(wire: AiSdkWire, options: PrepareWireOptions): Promise<PreparedWire>;
-  /** Records usage and finish of the answer to the last request: its messages come with the next request, without them. */
+  /** Records usage and finish of the answer to the last request. The answer itself comes with the next request, without them. */
   recordAnswer(facts: AnswerFacts): void;
   /** Compacts these messages, or those of the last request, on request. */
   compact(wire: AiSdkWire | undefined, signal: AbortSignal | undefined): Promise<CompactedWire>;
   /** The messages of the last request as they are sent now. */
   currentWire(): AiSdkWire;
-  /** The same with these edits alone. */
+  /** The messages of the last request with only these edits. */
   wireWith(edits: readonly Edit[]): AiSdkWire;
 }
 
@@ -39,7 +39,7 @@ interface PrepareWireOptions {
   readonly toolsChars?: number;
   /** What the provider does about the window by itself. */
   readonly management?: ProviderManagement;
-  /** Upkeep: what is given back is sent to nobody. @default request */
+  /** `upkeep`: the result is not sent to a model. @default request */
   readonly purpose?: "request" | "upkeep";
 }
 
@@ -77,7 +77,7 @@ export function createConversation(session: Session, options: ConversationOption
     await session.restore(transcript, restore);
   }
 
-  /** A provider's rules come first: edits that break one and cannot be repaired are not sent. */
+  /** Where edits break a rule of the providers and cannot be repaired, the messages are sent as they came. */
   function currentWire(): AiSdkWire {
     const at = clock.now();
     const edited = aiSdk.apply(latest, session.edits(), { at });
@@ -142,7 +142,7 @@ export function createConversation(session: Session, options: ConversationOption
   };
 }
 
-/** A rule of the providers that some messages break, and that the messages before them did not. */
+/** A rule of the providers that the edited messages break, and that the original messages did not. */
 function brokenRule(edited: AiSdkWire, before: AiSdkWire): Fault | undefined {
   if (endsWithAnswer(edited) && !endsWithAnswer(before)) return ENDS_WITH_ANSWER;
   const faults = aiSdk.faults(edited);
@@ -151,7 +151,7 @@ function brokenRule(edited: AiSdkWire, before: AiSdkWire): Fault | undefined {
   return faults.find(({ rule }) => !known.has(rule));
 }
 
-/** Not every model takes a request in which it has the last word itself. */
+/** Some models refuse a request that ends with an answer. */
 function endsWithAnswer(wire: AiSdkWire): boolean {
   return wire.at(-1)?.role === "assistant";
 }
@@ -162,7 +162,7 @@ const ENDS_WITH_ANSWER: Fault = {
   text: "the last message is an answer: end with a question or a result",
 };
 
-/** The messages with usage and finish of the answers among them, which are kept by the id of the message before. */
+/** The messages with usage and finish of their answers. An answer has no id when it comes, so it is known by the message before it. */
 function withAnswers(transcript: Transcript, answers: ReadonlyMap<MessageId, AnswerFacts>): Transcript {
   if (answers.size === 0) return transcript;
   return transcript.map((message, index) => {

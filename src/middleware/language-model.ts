@@ -58,7 +58,7 @@ export function likeModel(
   };
 }
 
-/** Stands where no model is asked: the summary is then made without one. */
+/** Used where no model is given: summaries are then made mechanically. */
 export const NO_MODEL: LanguageModelLike = {
   specificationVersion: "v3",
   provider: "none",

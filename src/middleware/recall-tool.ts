@@ -14,7 +14,7 @@ export interface RecallInput {
 /** What the model is told when it asks for something. */
 export async function answerRecall(session: Session, input: RecallInput): Promise<string> {
   const { handle = "", search, fromLine, toLine } = input;
-  // Models count from 0, too.
+  // Some models count from 0.
   const range: RecallRange | undefined =
     fromLine === undefined && toLine === undefined
       ? undefined

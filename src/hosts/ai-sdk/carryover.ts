@@ -24,7 +24,7 @@ export interface Carryover<Model extends LanguageModelLike> {
   readonly model: Model;
   /** Give these to the model too, so that it can read again what left its window. */
   readonly tools: { readonly recall: Tool<RecallInput, string> };
-  /** For those who do not wrap the model: the same but for recovering. With the wrapped model it does nothing. */
+  /** For code that does not wrap the model: it does the same, but cannot recover from a refusal. With the wrapped model it does nothing. */
   readonly prepareStep: PrepareStep;
   /** The engine behind it: how full the window is, what was done and gained, undo, recall. */
   readonly session: Session;
@@ -59,29 +59,25 @@ export function carryover<Model extends LanguageModelLike | string>(
   function forId(id: string, own: CarryoverOptions = {}): OpenConversation {
     const all = { ...sharedOptions(options), ...own };
     checkOptions(isObject(own) ? all : own, text.find(id, ["id"]));
-    const opened = others.get(id) ?? openLines(all, id);
+    const opened = others.get(id) ?? { ...converse(base, all, id), for: forId };
     others.set(id, opened);
     return opened;
   }
 
-  function openLines(all: CarryoverOptions, id?: string): OpenConversation {
-    return { ...converse(base, all, id), for: forId };
-  }
-
-  return openLines(options) as Carryover<ModelObject<Model>>;
+  return { ...converse(base, options), for: forId } as Carryover<ModelObject<Model>>;
 }
 
-/** A model as it was given; one that was given by name as the AI SDK finds it. */
+/** The type of the model that was given; of a name, the type of any model. */
 type ModelObject<Model> = Model extends LanguageModelLike ? Model : Exclude<LanguageModel, string>;
 
 type OpenConversation = Carryover<LanguageModelLike>;
 
-/** What another conversation has in common with this one. */
+/** The options that another conversation takes over from this one. */
 function sharedOptions({ restore: _, persist: __, store, ...shared }: CarryoverOptions): CarryoverOptions {
   return store?.spills === undefined ? shared : { ...shared, store: { spills: store.spills } };
 }
 
-/** The same for a conversation that was not asked for: its usage is reported, and nothing else. */
+/** Options of a session that the app did not open: only its usage is reported. */
 function unlistened(options: CarryoverOptions): CarryoverOptions {
   const { onCompact: _, onEvent: __, ...rest } = sharedOptions(options);
   return rest;
@@ -111,7 +107,7 @@ export interface CompactMessagesOptions extends CarryoverOptions, CompactNowOpti
   readonly model?: LanguageModelLike | string;
 }
 
-/** One conversation, whose model also serves requests of others. */
+/** Opens one conversation. Its model also serves requests of others. */
 function converse(
   base: LanguageModelLike | undefined,
   given: CarryoverOptions,

@@ -6,21 +6,16 @@ import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { WarningCode } from "../../session/events.ts";
 import type { StoredState } from "../../session/stored-state.ts";
 
-/** Hands what to persist over to `onCompact`, which may throw or hang, until it has taken the newest. */
-interface HandOver {
-  /** The window was edited. */
-  edited(): void;
-  /** Resolves when it was handed over, or is not waited for. */
-  now(): Promise<void>;
-}
-
-/** Nothing to hand over yet. */
+/**
+ * Gives what to persist to `onCompact` before the next request, again until it has taken the newest. What throws or hangs
+ * fails no request, and what hangs holds up one request in all.
+ */
 export function createHandOver({ onCompact, changed, clock, onWarning }: HandOverPorts): HandOver {
   let newest = 0;
-  /** What was taken last: one that is taken late may overwrite a newer one. */
+  /** The number of what was taken last. It can fall: an old call that ends late may have overwritten a newer state. */
   let taken = 0;
   let isTold = false;
-  /** False from an answer that did not come in time until one does: so it holds up one request in all. */
+  /** False after a call that did not end in time, until one does. */
   let isWaitedFor = true;
 
   function warn(why: string): void {
@@ -58,6 +53,13 @@ export function createHandOver({ onCompact, changed, clock, onWarning }: HandOve
       if (!isAnswered) warn("did not end in time");
     },
   };
+}
+
+interface HandOver {
+  /** The window was edited. */
+  edited(): void;
+  /** Resolves when `onCompact` has ended, or is not waited for. */
+  now(): Promise<void>;
 }
 
 interface HandOverPorts {

@@ -22,7 +22,7 @@ export function createPrepareStep(conversation: Conversation, wrapped: unknown):
     return { messages: wire as unknown as ModelMessage[] };
   };
 
-  /** AI SDK 7 continues with the messages that a step was given: the original ones are put back in their place. */
+  /** `ai` 7 continues with the messages that we returned for the last step: here the original ones take their place again. */
   function wholeOf(messages: AiSdkWire): AiSdkWire {
     const isContinued =
       sent.length > 0 && sent !== given && sent.every((message, index) => messages[index] === message);

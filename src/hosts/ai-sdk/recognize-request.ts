@@ -32,7 +32,7 @@ export function createRequestRecognizer(
   start: "new" | "resumed" = "new",
 ): RequestRecognizer {
   let own: Seen | undefined;
-  /** What was taken for the conversation before another line was. */
+  /** What was taken for the conversation before other requests took over. */
   let former: Seen | undefined;
   /** The newest requests of others, by their first message. */
   const others = createLruMap<string, Seen>(MAX_OTHERS);
@@ -42,14 +42,14 @@ export function createRequestRecognizer(
     if (extendsList(next.keys, own.keys)) return true;
     const frame = compareFrames(own, next);
     const inMessages = sharedEvidence(next, own.keys);
-    // Who keeps the compacted messages in place of all sends what was sent.
+    // An app that stores the compacted messages in place of all sends what we sent.
     const shared = inMessages === "none" ? sharedEvidence(next, keysOf(sentWire())) : inMessages;
-    // Who keeps the messages from a provider's own compaction on sends nothing of what was there before.
+    // An app that stores only what follows a provider's own compaction sends none of the messages before it.
     if (shared === "none") return frame === "same" || (frame === "unknown" && next.beginsWithBlock);
     return shared === "most" || frame !== "other";
   }
 
-  /** True when another line is the conversation: what came first was a single question, or the user speaks there again. */
+  /** True when these requests turn out to be the conversation: only a single question came before, or the user speaks here again. */
   function takesOver(next: Seen): boolean {
     const before = others.get(next.line);
     const isFirstSingle = own !== undefined && !own.hasAnswers && own.tools.size === 0;

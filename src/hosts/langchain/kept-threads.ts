@@ -5,13 +5,13 @@ import { createLruMap } from "../../text/lru-map.ts";
 import { asObject } from "../../text/unknown-value.ts";
 
 /**
- * Conversations whose state a host keeps beside their messages, where it may be taken back, copied or loaded elsewhere. The
- * number in it tells: a state with the newest number goes on in memory, any other is opened anew from what it holds.
+ * The threads in memory. The state of a thread is kept by a checkpointer, so it may be rewound, copied or loaded in another
+ * process. Its version tells: a state with the newest version continues in memory, any other is opened again.
  */
 export function createKeptThreads<Opened extends { readonly session: Session }>(): {
-  /** What a state belongs to, where that is in memory. */
+  /** The thread of a state, where it is in memory. */
   known(state: unknown): Opened | undefined;
-  /** The same, opened where it is not, and what the host has to keep from now on; undefined when it has it already. */
+  /** The same, opened where it is not, and a function that gives the state to keep; undefined when nothing has changed. */
   of(state: unknown, open: (restore: unknown) => Opened): [Opened, () => KeptState | undefined];
 } {
   const live = createLruMap<string, { readonly opened: Opened; version: number; saved: string }>(MAX_LIVE);
@@ -54,5 +54,5 @@ interface KeptState {
   readonly session: StoredState;
 }
 
-/** Conversations that are in memory at once. */
+/** Threads that are in memory at once. */
 const MAX_LIVE = 200;

@@ -36,7 +36,7 @@ export interface OpenClawSettings extends Omit<SessionOptions, KnownToHost> {
   readonly folder?: string;
 }
 
-/** What OpenClaw says, and what no configuration can hold. */
+/** What OpenClaw itself says, and what JSON cannot hold. */
 type KnownToHost =
   | "model"
   | "limits"
@@ -62,7 +62,7 @@ export interface ContextEngine {
   commitTurn(params: TurnParams): Promise<object>;
   /** Does what is due after a turn, while a model can be asked. */
   maintain(params: Params): Promise<object>;
-  /** Lets a fork begin with what its parent sees, and with the way back to what its parent's window left out. */
+  /** Copies the record of the parent for a fork: it begins with the parent's window, and can recall what that left out. */
   prepareSubagentSpawn(params: Params): Promise<{ rollback(): Promise<void> } | undefined>;
   onSubagentEnded(params: Params): Promise<void>;
   /** Bounds the output of a tool before the model reads it; undefined where it stays. */
@@ -70,17 +70,17 @@ export interface ContextEngine {
   recall(context: Params, input: unknown): Promise<string>;
 }
 
-/** An engine that keeps its states in a folder. A failure of ours leaves OpenClaw's own messages as they are. */
+/** An engine that keeps its states in a folder. Where it fails, OpenClaw sends its own messages. */
 export function createContextEngine(folder: string, given: OpenClawSettings): ContextEngine {
   const { folder: _, ...settings } = given;
   const clock = createSystemClock();
   const spills = createFileSpillStore({ root: join(folder, "outputs") });
   const records = createFileRecordStore({ root: join(folder, "sessions") });
   const open = createLruMap<string, OpenConversation>(MAX_OPEN);
-  const options = readSessionOptions(omitUndefined({ ...settings }), { clock });
+  const options = readSessionOptions(settings, { clock });
   const bound = createOutputBounding(options, { store: spills, recallTool: RECALL_TOOL });
 
-  /** As it was left by this process or by another. */
+  /** The conversation of a session: the open one, unless another process has written its record meanwhile. */
   async function conversationOf(key: string, llm?: LanguageModelCall): Promise<OpenConversation> {
     const record = await records.get(key);
     const known = open.get(key);
@@ -267,7 +267,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
   };
 }
 
-/** Where a conversation stands, whoever sums it up. */
+/** What stays when a conversation is opened again with or without a model for summaries. */
 interface Standing {
   readonly key: string;
   version: number | "missing";
@@ -297,7 +297,7 @@ interface Kept {
 function keptIn(record: object): Kept {
   const { state, turns, outputs } = asObject(asObject(record).value);
   const texts = (list: unknown) => asArray(list).filter((each) => typeof each === "string");
-  return { ...omitUndefined({ state }), turns: texts(turns), outputs: texts(outputs) };
+  return { state, turns: texts(turns), outputs: texts(outputs) };
 }
 
 function versionOf(record: object): number | "missing" {
@@ -346,11 +346,11 @@ function createSummarizer(ask: OpenConversation["ask"]): Summarizer {
   };
 }
 
-/** What OpenClaw exports to plugins; where it cannot be had we do without. */
+/** What OpenClaw exports to plugins. It is absent outside of OpenClaw. */
 const SDK: string = "openclaw/plugin-sdk/core";
 const sdk = async (): Promise<UnknownObject> => asObject(await orNothing(() => import(SDK)));
 
-/** What a memory plugin adds to the system prompt: the engine in the slot is the one who hands it on. */
+/** What a memory plugin adds to the system prompt. OpenClaw leaves it to the engine in the slot to pass it on. */
 async function memoryPrompt({ sessionKey, ...params }: Params): Promise<string | undefined> {
   const { buildMemorySystemPromptAddition: build } = await sdk();
   const { availableTools = new Set(), citationsMode } = params;
