@@ -7,7 +7,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
 import { filterCompacted, findCompactionBoundary } from "../src/stages/boundary.ts";
-import { isVisibleToModel, type Message, type Transcript, textOf } from "../src/transcript/message.ts";
+import { isVisibleToModel, type Message, messageText, type Transcript } from "../src/transcript/message.ts";
 import { boundFiles } from "./rig/bound-thinking/bound-files.ts";
 import { buildCli } from "./rig/build-cli.ts";
 import { cliSamples } from "./rig/cli-samples.ts";
@@ -172,7 +172,7 @@ describe("carryover compact", () => {
     const said = (transcript: Transcript) => JSON.stringify(transcript.flatMap(({ parts }) => parts));
     for (const { parts } of before)
       for (const part of parts) expect(said(after)).toContain(JSON.stringify(part));
-    const summary = textOf(after.findLast((message) => message.summary) as Message);
+    const summary = messageText(after.findLast((message) => message.summary) as Message);
     const handles = [
       ...[...summary.matchAll(/^- (\S+\/\d+): /gm)].map(([, handle = ""]) => handle).slice(0, 3),
       /^\[(\S+)\]$/m.exec(summary)?.[1] ?? "",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
 import { hideMessage } from "../transcript/edit.ts";
-import { isVisibleToModel, type Message, type Transcript, textOf } from "../transcript/message.ts";
+import { isVisibleToModel, type Message, messageText, type Transcript } from "../transcript/message.ts";
 import { FOLDED_AT_ONCE, foldHistory, UNDO_BATCHES } from "./fold.ts";
 import { type EditBatch, EMPTY_HISTORY, findMessage, observeMessages, withBatches } from "./history.ts";
 
@@ -28,7 +28,7 @@ const before: Transcript = [
 ];
 /** Outputs stay whole, so that few of them fill the window. */
 const start = () => startSession({ toolOutput: "off" });
-const texts = (transcript: Transcript) => transcript.filter(isVisibleToModel).map(textOf).join("\n");
+const texts = (transcript: Transcript) => transcript.filter(isVisibleToModel).map(messageText).join("\n");
 
 describe("a session whose provider compacts", () => {
   it("measures from the block on, sends everything, and keeps a shadow that the model does not see", async () => {
@@ -43,7 +43,7 @@ describe("a session whose provider compacts", () => {
     expect(session.ledger().map((entry) => entry.step)).toEqual(["keep-shadow"]);
     const shadow = session.transcript().find(({ metadata }) => metadata?.kind === "compaction_shadow");
     expect(shadow?.metadata?.agentVisible).toBe(false);
-    expect(textOf(shadow as Message)).toContain("Find the leak in src/pool.ts.");
+    expect(messageText(shadow as Message)).toContain("Find the leak in src/pool.ts.");
     expect(await session.recall({ search: "never closes" })).toMatchObject({ totalPieces: 1 });
   });
 
@@ -118,8 +118,8 @@ describe("a session whose provider compacts", () => {
     await session.prepare();
     const shadows = session.transcript().filter(({ metadata }) => metadata?.kind === "compaction_shadow");
     expect(shadows.map(({ id }) => id)).toEqual(["n2~shadow"]);
-    expect(textOf(shadows[0] as Message)).toContain("Find the leak in src/pool.ts.");
-    expect(textOf(shadows[0] as Message)).toContain("Close it in src/db.ts.");
+    expect(messageText(shadows[0] as Message)).toContain("Find the leak in src/pool.ts.");
+    expect(messageText(shadows[0] as Message)).toContain("Close it in src/db.ts.");
     expect(session.toJSON().batches).toHaveLength(1);
   });
 

@@ -7,7 +7,7 @@ import { answer, step, user, words } from "../../test/rig/session.ts";
 import type { Pin } from "../compaction/summary/pins.ts";
 import { fenceQuote } from "../compaction/summary/text.ts";
 import { outcomeText } from "../transcript/content.ts";
-import { isVisibleToModel, type Message, textOf } from "../transcript/message.ts";
+import { isVisibleToModel, type Message, messageText } from "../transcript/message.ts";
 import type { Session } from "./session.ts";
 
 /** Whatever a model may write about pins, and nothing of use. */
@@ -96,7 +96,7 @@ describe("pins", () => {
             for (const message of session
               .projection()
               .filter(({ metadata }) => metadata?.carried !== undefined))
-              expect(textOf(message).split("<pinned>").length).toBeLessThanOrEqual(2);
+              expect(messageText(message).split("<pinned>").length).toBeLessThanOrEqual(2);
           }
         },
       ),

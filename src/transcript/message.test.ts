@@ -13,9 +13,9 @@ import {
   isVisibleToModel,
   isVisibleToUser,
   type Message,
+  messageText,
   normalizePartText,
   project,
-  textOf,
   withMetadata,
   withUniqueIds,
 } from "./message.ts";
@@ -158,7 +158,7 @@ it("says what the model reads of it as text, and whether the model wrote it", ()
     { type: "text", text: "e" },
   ];
   const answer: Message = { id: "m", role: "assistant", parts };
-  expect(textOf(answer)).toBe("a\ne");
+  expect(messageText(answer)).toBe("a\ne");
   expect(isAnswer(answer)).toBe(true);
   expect(isAnswer({ ...answer, summary: true })).toBe(false);
   expect(isAnswer({ ...answer, role: "user" })).toBe(false);

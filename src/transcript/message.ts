@@ -132,7 +132,7 @@ export function isAnswer({ role, summary }: Message): boolean {
 }
 
 /** The text parts of a message that reach the model, one below the other; calls, reasoning and files are left out. */
-export function textOf({ parts }: Message): string {
+export function messageText({ parts }: Message): string {
   return parts.flatMap((part) => (part.type === "text" && reachesModel(part) ? [part.text] : [])).join("\n");
 }
 

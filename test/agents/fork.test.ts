@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { anthropic } from "../../src/formats/wires/anthropic/anthropic.ts";
 import { openaiResponses } from "../../src/formats/wires/openai-responses/openai-responses.ts";
 import { outcomeText } from "../../src/transcript/content.ts";
-import { textOf } from "../../src/transcript/message.ts";
+import { messageText } from "../../src/transcript/message.ts";
 import {
   type AgentProgram,
   type AgentWorld,
@@ -328,7 +328,7 @@ function outputsCalled(request: ModelRequest | undefined): string {
 
 /** The results of forks that the model reads, wherever they stand. */
 function resultsIn(request: ModelRequest | undefined): readonly string[] {
-  const texts = [...decoded(request).map((message) => textOf(message)), ...outputsOf(request)];
+  const texts = [...decoded(request).map((message) => messageText(message)), ...outputsOf(request)];
   return texts.flatMap((text) => text.match(/<fork_result delivery=[\s\S]*?<\/fork_result>/g) ?? []);
 }
 

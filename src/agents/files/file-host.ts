@@ -4,7 +4,7 @@ import type { AgentHost, HostMessage, HostSessions, MessageNote } from "../../pl
 import { pluginFolders, WAITING_FOLDER } from "../../plugin/stores/folders.ts";
 import { fileAccess } from "../../stages/file-access.ts";
 import { safeJson } from "../../text/json.ts";
-import { type Transcript, textOf } from "../../transcript/message.ts";
+import { messageText, type Transcript } from "../../transcript/message.ts";
 import { createChildNotes } from "../child-notes.ts";
 import type { AgentPlace } from "../places.ts";
 import { type Children, createChildren, promptMark } from "./children.ts";
@@ -138,7 +138,7 @@ function promptNotes(
   if (marked.length === 0) return [];
   const asked = decode(messages).filter(({ role }) => role === "user");
   return marked.flatMap(({ index, promptKey }) => {
-    const message = asked.find((each) => textOf(each).includes(promptMark(promptKey)));
+    const message = asked.find((each) => messageText(each).includes(promptMark(promptKey)));
     return message === undefined ? [] : [{ index, messageId: message.id, promptKey }];
   });
 }

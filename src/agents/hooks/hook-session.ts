@@ -7,7 +7,7 @@ import { openJournal, openSpills } from "../../plugin/stores/open-stores.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import type { UnknownObject } from "../../text/unknown-value.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import { type Transcript, textOf } from "../../transcript/message.ts";
+import { messageText, type Transcript } from "../../transcript/message.ts";
 import { createChildNotes } from "../child-notes.ts";
 import type { AgentPlace } from "../places.ts";
 import type { HookAgent, HookWords } from "./hook-agent.ts";
@@ -85,5 +85,5 @@ export function notePlace(session: HookSession): NotePlace {
 }
 
 export function textsOf(transcript: Transcript): string {
-  return transcript.map(textOf).join("\n");
+  return transcript.map(messageText).join("\n");
 }

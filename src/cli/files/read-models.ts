@@ -4,7 +4,7 @@ import type { FormatName } from "../../formats/detect-format.ts";
 import { type ModelRow, readModelRows } from "../../models/model-row.ts";
 import { errorMessage } from "../../text/failure.ts";
 import { asArray, asNumber, asObject } from "../../text/unknown-value.ts";
-import { windowOfTranscript } from "../../transcript/transcript-window.ts";
+import { modelWindowOf } from "../../transcript/model-window.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import type { InputFile } from "./read-input.ts";
 
@@ -40,7 +40,7 @@ export async function modelsOf({ models: path }: ModelsFlag): Promise<readonly M
 export function windowOfFile(
   { format, wire, transcript }: Pick<InputFile, "format" | "wire" | "transcript">,
   rows: readonly ModelRow[] | undefined,
-): ReturnType<typeof windowOfTranscript> {
+): ReturnType<typeof modelWindowOf> {
   const recordedTokens =
     format === "codex"
       ? asArray(wire)
@@ -48,7 +48,7 @@ export function windowOfFile(
           .map((line) => asNumber(asObject(asObject(asObject(line).payload).info).model_context_window))
           .find((tokens) => tokens !== undefined)
       : undefined;
-  return windowOfTranscript(transcript, { recordedTokens, provider: PROVIDERS[format], rows });
+  return modelWindowOf(transcript, { recordedTokens, provider: PROVIDERS[format], rows });
 }
 
 /** Whose models an agent asks where no message names one. */

@@ -15,7 +15,7 @@ import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
 import { asArray, asObject, asString } from "../../text/unknown-value.ts";
 import { partText } from "../../transcript/content.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
-import { windowOfTranscript } from "../../transcript/transcript-window.ts";
+import { modelWindowOf } from "../../transcript/model-window.ts";
 import { isFolder } from "../files/find-files.ts";
 import { PROVIDERS } from "../files/read-models.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
@@ -158,7 +158,7 @@ export function windowOfTarget(agent: Agent, { transcript, model, models: rows }
   const isAsked =
     provider === undefined ||
     (asked !== undefined && modelFacts(asked, { rows }).family === modelFacts({ provider }).family);
-  return windowOfTranscript(isAsked ? transcript : [], { provider, rows }).tokens;
+  return modelWindowOf(isAsked ? transcript : [], { provider, rows }).tokens;
 }
 
 interface TargetModel {

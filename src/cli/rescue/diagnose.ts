@@ -7,8 +7,14 @@ import { clipLine } from "../../text/clip.ts";
 import { formatNumber, plural } from "../../text/format-number.ts";
 import { estimateContext } from "../../transcript/estimate-context.ts";
 import { type Fault, findFaults } from "../../transcript/format.ts";
-import { compactionPart, isAnswer, type Message, type Transcript, textOf } from "../../transcript/message.ts";
-import { windowOfTranscript } from "../../transcript/transcript-window.ts";
+import {
+  compactionPart,
+  isAnswer,
+  type Message,
+  messageText,
+  type Transcript,
+} from "../../transcript/message.ts";
+import { modelWindowOf } from "../../transcript/model-window.ts";
 import { PROVIDERS } from "../files/read-models.ts";
 import { SHARE_OF_WINDOW } from "../handoff/deliver.ts";
 import type { Finding, Problem } from "./lines/session-lines.ts";
@@ -40,7 +46,7 @@ export function diagnose(
   const shown = filterCompacted(transcript);
   const size = measure(transcript, shown);
   const refused = refusalOf(error ?? errorOf(transcript, lineOf));
-  const { tokens: assumed } = windowOfTranscript(transcript, {
+  const { tokens: assumed } = modelWindowOf(transcript, {
     recordedTokens: session.windowTokens,
     provider: PROVIDERS[session.format],
     rows: models,
@@ -93,7 +99,7 @@ function lostCompactions(transcript: Transcript, compaction: "judge" | "undo"): 
 function uselessness(summary: Message | undefined, before: number): string | undefined {
   // Where nothing was, nothing is lost.
   if (before === 0) return undefined;
-  const text = summary === undefined ? "" : proseOf(textOf(summary));
+  const text = summary === undefined ? "" : proseOf(messageText(summary));
   if (summary?.error !== undefined) return `its summary failed (${clipLine(summary.error.text, 80)})`;
   const opaque = summary?.parts.some(({ type }) => type === "opaque" || type === "tool") === true;
   if (text === "") return opaque ? undefined : "its summary is empty";

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { codexCompactions } from "../../../test/rig/agents/broken-sessions.ts";
 import { buildCli } from "../../../test/rig/build-cli.ts";
 import { createCliRunner } from "../../../test/rig/run-cli.ts";
-import { textOf } from "../../transcript/message.ts";
+import { messageText } from "../../transcript/message.ts";
 import { readSession } from "./read-session.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-read-"));
@@ -117,14 +117,14 @@ describe("what is damaged", () => {
     // Half of a record with the next one behind it, and two in one line.
     writeFileSync(path, `${a}\n${b.slice(0, 40)}${b}\n${c}${d}\n`);
     const joined = await readSession(path, "window");
-    expect(joined.transcript.map(textOf)).toEqual(['one "}{"', "two", "three", "four"]);
+    expect(joined.transcript.map(messageText)).toEqual(['one "}{"', "two", "three", "four"]);
     expect(joined.findings).toMatchObject([
       { problem: "damaged-line", line: 2, text: expect.stringContaining("1 record in it could be read") },
       { problem: "damaged-line", line: 3, text: expect.stringContaining("2 records in it could be read") },
     ]);
     writeFileSync(path, Buffer.from(`\uFEFF${a}\r\n${b}\r\n`, "utf16le"));
     const wide = await readSession(path, "window");
-    expect(wide.transcript.map(textOf)).toEqual(['one "}{"', "two"]);
+    expect(wide.transcript.map(messageText)).toEqual(['one "}{"', "two"]);
     expect(wide.findings[0]).toMatchObject({ problem: "not-utf8", severity: "broken" });
   });
 
@@ -141,7 +141,7 @@ describe("what is damaged", () => {
     });
     writeFileSync(path, whole.slice(0, whole.indexOf("three") + 3));
     const { transcript, findings, format } = await readSession(path, "window");
-    expect([format, ...transcript.map(textOf)]).toEqual(["opencode", 'one ]}"', "two"]);
+    expect([format, ...transcript.map(messageText)]).toEqual(["opencode", 'one ]}"', "two"]);
     expect(findings).toMatchObject([
       {
         problem: "damaged-line",

@@ -16,7 +16,7 @@ import { type Turn, writeClaudeCode, writeCodex } from "../../handoff/writers/se
 import { outcomeText } from "../../transcript/content.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { findFaults } from "../../transcript/format.ts";
-import { type Transcript, textOf } from "../../transcript/message.ts";
+import { messageText, type Transcript } from "../../transcript/message.ts";
 import { type Rescued, type RescueFlags, rescue } from "./rescue.ts";
 
 const home = mkdtempSync(join(tmpdir(), "carryover-rescue-"));
@@ -58,7 +58,7 @@ async function readBack({ delivered }: Rescued): Promise<Transcript> {
 function everything(transcript: Transcript): string {
   return transcript
     .flatMap((message) => [
-      textOf(message),
+      messageText(message),
       ...message.parts.map((part) => (part.type === "tool" ? outcomeText(part.outcome) : "")),
     ])
     .join("\n");

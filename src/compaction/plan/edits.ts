@@ -3,9 +3,9 @@ import { type Edit, hideMessage, hidePart, type Position } from "../../transcrip
 import {
   isVisibleToModel,
   type Message,
+  messageText,
   reachesModel,
   type Transcript,
-  textOf,
   typedText,
 } from "../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
@@ -207,7 +207,7 @@ export function missingContent(
 ): readonly string[] {
   const shown = after.filter(isVisibleToModel);
   const summary = shown.find((message) => message.id === plan.ids.summary);
-  const summaryText = summary === undefined ? "" : textOf(summary);
+  const summaryText = summary === undefined ? "" : messageText(summary);
   const missing: string[] = [];
   const { lastRequest } = plan;
   if (lastRequest !== undefined) {

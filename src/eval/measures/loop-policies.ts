@@ -243,7 +243,7 @@ export function createSessionWindow(prune: SessionPruneOptions): LoopWindow {
     nowMs += idleMs;
     session.observe(history.map(({ message }) => withoutUsage(message)));
     await session.prepare({ moment: "after-turn", idleMs });
-    return session.projection().map(textOf);
+    return session.projection().map(plainText);
   };
 }
 
@@ -253,7 +253,7 @@ const withoutUsage = cachePerObject((message: Message): Message => {
   return rest;
 });
 
-const textOf = cachePerObject((message: Message) => plainMessages([message]).join(""));
+const plainText = cachePerObject((message: Message) => plainMessages([message]).join(""));
 
 interface RefillOptions {
   /** The window is filled anew when it is longer than this. */

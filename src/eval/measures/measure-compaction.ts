@@ -1,5 +1,5 @@
 import { asObject, asString } from "../../text/unknown-value.ts";
-import { isSummary, type Message, type Transcript, textOf } from "../../transcript/message.ts";
+import { isSummary, type Message, messageText, type Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { callsOf, plainMessages } from "../probe/history-text.ts";
 import { createProbe, isStep, type NextUseOptions } from "../probe/next-use.ts";
@@ -76,7 +76,7 @@ function compareWays(
   if (probe.targets.length < MIN_TARGETS) return undefined;
   const score = createScorer(probe);
   const isEditLine = probe.targets.map((target) => target.class === "edit-line");
-  const summaryText = textOf(summary);
+  const summaryText = messageText(summary);
   const history = plainMessages(before).join("");
   const texts: { way: string; size: CompactionSize; text: string }[] = [
     { way: "summary", size: "same", text: summaryText },

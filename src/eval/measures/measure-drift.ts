@@ -9,8 +9,8 @@ import {
   isSummary,
   isVisibleToModel,
   type Message,
+  messageText,
   type Transcript,
-  textOf,
   typedText,
   withUniqueIds,
 } from "../../transcript/message.ts";
@@ -72,7 +72,7 @@ export async function measureDrift({
   for (const [index, stretch] of stretches.entries()) {
     const summary = stretch[0];
     if (index > 0 && summary !== undefined && isSummary(summary)) {
-      const { pins: _, ...left } = createTruth(before)(textOf(summary));
+      const { pins: _, ...left } = createTruth(before)(messageText(summary));
       points.push({ way: "summaries", compactions: index, pins: undefined, ...left });
     }
     before = [...before, ...stretch.filter((message) => !isSummary(message))];

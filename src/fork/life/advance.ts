@@ -3,7 +3,7 @@ import {
   type Message,
   type MessageError,
   type MessageId,
-  textOf,
+  messageText,
 } from "../../transcript/message.ts";
 import { NUDGE_TEXT } from "./child-rules.ts";
 import {
@@ -332,13 +332,13 @@ export function checkChild(child: ChildView): ChildFinding {
   if (promptIndex === -1) return { type: "unprompted" };
 
   const answers = messages.slice(promptIndex + 1).filter(isAnswer);
-  const lastText = answers.map(textOf).findLast((text) => text.trim() !== "") ?? "";
+  const lastText = answers.map(messageText).findLast((text) => text.trim() !== "") ?? "";
   const last = answers.at(-1);
   if (last?.error !== undefined) {
     return { type: "failed", error: (child.readError ?? plainError)(last.error), lastText, changedFiles };
   }
   if (last === undefined || !isFinished(last)) return { type: "stopped", lastText, changedFiles };
-  return { type: "finished", text: textOf(last), lastText, changedFiles };
+  return { type: "finished", text: messageText(last), lastText, changedFiles };
 }
 
 interface ChildView {

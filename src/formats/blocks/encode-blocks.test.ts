@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import { conversation, startSession, step, user } from "../../../test/rig/session.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
-import { type Message, type Transcript, textOf } from "../../transcript/message.ts";
+import { type Message, messageText, type Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, COMPACTION_QUESTION, type Part } from "../../transcript/part.ts";
 import { aiSdk } from "../wires/ai-sdk/ai-sdk.ts";
 import { anthropic } from "../wires/anthropic/anthropic.ts";
@@ -30,7 +30,7 @@ describe.each(FORMATS)("a transcript sent to $name", ({ encode, encodeAndDecode 
     expect(session.projection()[0]?.parts).toMatchObject([{ type: "compaction" }]);
     expect(question).toMatchObject({ role: "user", parts: [{ text: COMPACTION_QUESTION }] });
     expect(summary?.role).toBe("assistant");
-    expect(textOf(summary as Message)).toContain("Ship the parser.");
+    expect(messageText(summary as Message)).toContain("Ship the parser.");
   });
 
   it("has a placeholder for an output that was cleared", () => {
@@ -93,8 +93,8 @@ describe.each(FORMATS)("a transcript sent to $name", ({ encode, encodeAndDecode 
 
   it("asks to go on where nothing is asked, and changes nothing that it was given", () => {
     const messages = deepFreeze(transcript("u:10 a:10"));
-    expect(textOf(encodeAndDecode(messages).at(-1) as Message)).toBe("Continue.");
-    expect(textOf(encodeAndDecode([])[0] as Message)).toBe("Continue.");
+    expect(messageText(encodeAndDecode(messages).at(-1) as Message)).toBe("Continue.");
+    expect(messageText(encodeAndDecode([])[0] as Message)).toBe("Continue.");
   });
 });
 

@@ -21,7 +21,7 @@ import {
   omitUndefined,
   type UnknownObject,
 } from "../../text/unknown-value.ts";
-import { isSummary, textOf } from "../../transcript/message.ts";
+import { isSummary, messageText } from "../../transcript/message.ts";
 import { type AgentMessage, fromWire, toWire } from "./messages.ts";
 
 /** The name of the tool that recalls. */
@@ -197,7 +197,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
       if (entry?.outcome !== "applied")
         return { ok: true, compacted: false, reason: entry?.note ?? "there is nothing to gain" };
       const inserted = opened.session.transcript().findLast(isSummary);
-      const summary = inserted && textOf(inserted);
+      const summary = inserted && messageText(inserted);
       const result = { ...omitUndefined({ summary }), tokensBefore, tokensAfter: tokens };
       return { ok: true, compacted: true, result };
     },

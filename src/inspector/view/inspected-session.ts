@@ -1,6 +1,6 @@
 import { createRedactor } from "../../stages/redact.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { windowOfTranscript } from "../../transcript/transcript-window.ts";
+import { modelWindowOf } from "../../transcript/model-window.ts";
 import type { InspectedSession } from "./types.ts";
 
 /** What the page gets of a session; secrets are redacted unless asked for. */
@@ -8,7 +8,7 @@ export function createInspectedSession(
   { window: given, ...read }: ReadSession,
   secrets: SecretsChoice,
 ): InspectedSession {
-  const window = given ?? windowOfTranscript(read.transcript, { rows: read.models });
+  const window = given ?? modelWindowOf(read.transcript, { rows: read.models });
   const model = modelName(read.transcript);
   const session: InspectedSession = {
     ...read,
@@ -35,7 +35,7 @@ interface ReadSession
     | "models"
   > {
   /** The model's window; by its name when unset. */
-  readonly window?: ReturnType<typeof windowOfTranscript>;
+  readonly window?: ReturnType<typeof modelWindowOf>;
 }
 
 /** A window that the user named. */

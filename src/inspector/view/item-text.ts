@@ -13,12 +13,12 @@ export function itemTextOf({ source, left }: PolicyRun, place: ItemPlace): ItemT
   const message = find(source, place.messageId);
   const part = message?.parts[place.partIndex];
   if (message === undefined || part === undefined) return undefined;
-  const before = textOf(message, part, { place, as: "recorded" });
+  const before = sideText(message, part, { place, as: "recorded" });
   if (before === undefined) return undefined;
   const rest = find(left, place.messageId);
   const leftPart = rest?.parts[place.partIndex];
   const isSent = rest !== undefined && leftPart !== undefined && leftPart.agentVisible !== false;
-  const shown = isSent ? (textOf(rest, leftPart, { place, as: "shown" }) ?? "") : "";
+  const shown = isSent ? (sideText(rest, leftPart, { place, as: "shown" }) ?? "") : "";
   const cuts = textCuts(before, shown);
   const text = partTexts(message, part, "recorded").find(({ side }) => side === place.side);
   const moreChars = text === undefined ? 0 : charsOfText(text) - text.text.length;
@@ -39,7 +39,7 @@ interface TextRequest {
   readonly as: TextsAs;
 }
 
-function textOf(message: Message, part: Part, { place, as }: TextRequest): string | undefined {
+function sideText(message: Message, part: Part, { place, as }: TextRequest): string | undefined {
   if (place.side === "media") return mediaText(part, as);
   if (place.side === "input" && part.type === "tool") return readableInput(part, as);
   const texts = partTexts(message, part, as);

@@ -30,7 +30,7 @@ export function lostContent(
     const keptIds = new Set(kept.map(({ id }) => id));
     return {
       ...moment,
-      summary: textOf(transcript[index]),
+      summary: recordedText(transcript[index]),
       summarizedMessages: window.filter(({ id }) => !keptIds.has(id)).length,
       keptMessages: window.filter(({ id }) => keptIds.has(id)).length,
       neededCount: probe.targets.length,
@@ -53,7 +53,7 @@ export const NEXT_STEPS = 20;
 const MAX_MISSING = 100;
 const MAX_NAME_CHARS = 200;
 
-function textOf(message: Message | undefined): string {
+function recordedText(message: Message | undefined): string {
   if (message === undefined) return "";
   return message.parts
     .flatMap((part) => partTexts(message, part, "recorded"))

@@ -132,7 +132,7 @@ function createItemUpdater(recorded: RecordedRows): (item: ItemRow, changed: Cha
     const media = countMedia(partAfter, "shown");
     if (item.side === "media" && (media > 0 || partAfter.type === "tool"))
       return withRemainder(item, { fate, why, chars: 0, tokens: media * MEDIA_TOKENS });
-    return remembered(item, { text: textOf(after, partAfter, item.side), why, fate });
+    return remembered(item, { text: shownText(after, partAfter, item.side), why, fate });
   };
 }
 
@@ -144,7 +144,7 @@ interface Remembered {
   readonly row: ItemRow;
 }
 
-function textOf(message: Message, part: Part, side: ItemSide): string {
+function shownText(message: Message, part: Part, side: ItemSide): string {
   if (part.type === "tool") return side === "input" ? inputText(part, "shown") : outputText(part, "shown");
   return partTexts(message, part, "shown")[0]?.text ?? "";
 }

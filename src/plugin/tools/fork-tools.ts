@@ -12,7 +12,7 @@ import { admitFork, findFork } from "../../fork/life/start.ts";
 import { readRange } from "../../session/recall.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { headCut } from "../../text/truncate.ts";
-import { textOf } from "../../transcript/message.ts";
+import { messageText } from "../../transcript/message.ts";
 import { transcriptOf } from "../forks/child.ts";
 import type { ForkSetup } from "../forks/forks.ts";
 import { sizeText } from "../forks/inherit.ts";
@@ -302,7 +302,7 @@ async function reportRange(
   const written = stored?.status === "ok" ? host.format.decode(stored.value.messages) : [];
   const found = findReport(
     run,
-    written.filter(({ role }) => role === "assistant").map((message) => textOf(message)),
+    written.filter(({ role }) => role === "assistant").map((message) => messageText(message)),
   );
   const report = found ?? run.text;
   const { text, fromChar, toChar } = readRange(report, {

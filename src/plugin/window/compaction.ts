@@ -7,7 +7,7 @@ import { createLruMap } from "../../text/lru-map.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import type { Edit } from "../../transcript/edit.ts";
-import { isSummary, type Message, type Transcript, textOf } from "../../transcript/message.ts";
+import { isSummary, type Message, messageText, type Transcript } from "../../transcript/message.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { OutgoingRequest } from "../host/agent-host.ts";
 import { pluginJournal } from "../stores/journal.ts";
@@ -99,7 +99,7 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
       // What was read of a pinned file is in the file.
       pins: pinned.pins.filter((pin) => "text" in pin),
       marked: pinned.marked.filter(({ handle = "" }) => !inPlace.has(handle)),
-      heldIn: textOf(summary),
+      heldIn: messageText(summary),
       maxChars: pinsRoom(contextTokens, {}),
       redaction,
     });
@@ -197,7 +197,8 @@ const PINNED_NOTE = "Pinned by the user, word for word:";
 /** Where the summary stands that the agent's window begins with; one without a word counts too, since the agent sends it. */
 function newestSummary(transcript: Transcript): number {
   const empty = transcript.findLastIndex(
-    (message) => message.summary && message.finish !== undefined && !message.error && textOf(message) === "",
+    (message) =>
+      message.summary && message.finish !== undefined && !message.error && messageText(message) === "",
   );
   // Some agents send a summary as the user's, without a marker in front.
   const alone = transcript.findLastIndex((message) => message.role === "user" && isSummary(message));

@@ -7,7 +7,7 @@ import { removeFolder } from "../../../test/rig/remove-folder.ts";
 import { undoCommand } from "../../cli/undo.ts";
 import type { ScriptedReply } from "../../testing.ts";
 import { partText } from "../../transcript/content.ts";
-import { type Transcript, textOf } from "../../transcript/message.ts";
+import { messageText, type Transcript } from "../../transcript/message.ts";
 import { handleIn } from "../stores/views.ts";
 
 const OWN = { compaction: "own" };
@@ -92,7 +92,7 @@ describe("a compaction of ours", () => {
     expect(handleIn(summary)).toMatch(/^[0-9a-f]{64}$/);
     await turns(agent, id, 6, 7);
     const [first, second] = agent.requests(id).slice(-4);
-    expect(textOf(first?.[0] as never)).toBe(`Checkpoint\n${summary}`);
+    expect(messageText(first?.[0] as never)).toBe(`Checkpoint\n${summary}`);
     expect(allText(first ?? [])).toContain("Answer 5: done with D-9005.");
     expect(allText(first ?? [])).not.toContain(idleLine(1));
     expect(second?.slice(0, first?.length)).toEqual(first);
@@ -202,7 +202,7 @@ describe("a compaction of ours", () => {
       agent
         .requests(id)
         .at(-1)
-        ?.map((message) => textOf(message)),
+        ?.map((message) => messageText(message)),
     ).toEqual([
       expect.stringContaining("Nothing had to be summed up"),
       "The port is 4711.",

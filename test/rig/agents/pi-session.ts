@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { anthropic } from "../../../src/formats/wires/anthropic/anthropic.ts";
 import { asArray, asObject, type UnknownObject } from "../../../src/text/unknown-value.ts";
 import { outcomeText } from "../../../src/transcript/content.ts";
-import { textOf } from "../../../src/transcript/message.ts";
+import { messageText } from "../../../src/transcript/message.ts";
 import { type ModelRequest, type ModelServer, startModelServer } from "../model-server/model-server.ts";
 import { type Answer, call, type Step } from "../model-server/step.ts";
 import { waitFor } from "../wait-for.ts";
@@ -122,7 +122,7 @@ export function outputsOf(request: ModelRequest | undefined): readonly string[] 
 }
 
 export function textsOf(request: ModelRequest | undefined): string {
-  return [...decoded(request).map((message) => textOf(message)), ...outputsOf(request)].join("\n");
+  return [...decoded(request).map((message) => messageText(message)), ...outputsOf(request)].join("\n");
 }
 
 export function resultsIn(request: ModelRequest | undefined): readonly string[] {

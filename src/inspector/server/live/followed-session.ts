@@ -13,7 +13,7 @@ import type { UnknownObject } from "../../../text/unknown-value.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import { estimateMessageTokens } from "../../../transcript/estimate-message.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";
-import { windowOfTranscript } from "../../../transcript/transcript-window.ts";
+import { modelWindowOf } from "../../../transcript/model-window.ts";
 import {
   countSecrets,
   createInspectedSession,
@@ -79,7 +79,7 @@ export function createFollowedSession(options: FollowOptions): FollowedSession {
         ...(typeof directory === "string" && directory !== "" && { workingDirectory: directory }),
         window:
           windowTokens === undefined
-            ? windowOfTranscript(messages.transcript(), { rows: models })
+            ? modelWindowOf(messages.transcript(), { rows: models })
             : givenWindow(windowTokens),
         ...(models !== undefined && { models }),
       },

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Message } from "./message.ts";
-import { windowOfTranscript } from "./transcript-window.ts";
+import { modelWindowOf } from "./model-window.ts";
 
 function answer(id: string, promptTokens = 1_000): Message {
   return {
@@ -49,5 +49,5 @@ it.each([
   ["that of the provider's newest", [], { provider: "anthropic" }, 1_000_000, false],
   ["a user's row", [answer("my-own")], { rows: [{ names: ["my-own"], contextTokens: 9_000 }] }, 9_000, true],
 ] as const)("%s", (_, transcript, options, tokens, isKnown) => {
-  expect(windowOfTranscript(transcript, options)).toEqual({ tokens, isKnown });
+  expect(modelWindowOf(transcript, options)).toEqual({ tokens, isKnown });
 });

@@ -6,7 +6,7 @@ import type { ModelRef, Transcript } from "./message.ts";
  * The window of the model that a recorded conversation would be sent to next: what the host recorded, else what is known
  * of the newest model that is named, or a larger one where that model has answered more.
  */
-export function windowOfTranscript(
+export function modelWindowOf(
   transcript: Transcript,
   { recordedTokens, provider, rows }: TranscriptWindowOptions = {},
 ): TranscriptWindow {
