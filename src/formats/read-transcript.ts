@@ -13,13 +13,13 @@ import type { Format } from "../transcript/format.ts";
 import { type Transcript, withUniqueIds } from "../transcript/message.ts";
 import { type DetectedFormat, detectFormat, type FormatName } from "./detect-format.ts";
 import { claudeCode, collectClaudeCodeWindow } from "./files/claude-code/claude-code.ts";
-import { collectClaudeCode } from "./files/claude-code/read-lines.ts";
+import { collectClaudeCode } from "./files/claude-code/read-claude-code-lines.ts";
 import { codex, collectCodexWindow } from "./files/codex/codex.ts";
-import { collectCodex } from "./files/codex/read-lines.ts";
+import { collectCodex } from "./files/codex/read-codex-lines.ts";
 import { geminiCli } from "./files/gemini-cli/gemini-cli.ts";
 import { opencode2 } from "./files/opencode2/opencode2.ts";
 import { pi } from "./files/pi/pi.ts";
-import { collectPi } from "./files/pi/read-lines.ts";
+import { collectPi } from "./files/pi/read-pi-lines.ts";
 import { sweAgent } from "./files/swe-agent/swe-agent.ts";
 import {
   collectAll,

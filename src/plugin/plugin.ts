@@ -60,17 +60,17 @@ function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): 
   // Not even made in a child: some have a clock, by which it would take over the forks of a parent that was killed.
   const ofParent = (create: () => readonly Feature[]) => (scope === "child" ? [] : create());
   const forks = createForks(context);
-  const { capture, windows, linkOf } = forks;
+  const { capture, windows, forkLinkOf } = forks;
   const pins = createPinnedTexts(context.options.pin);
-  const isChild = async (sessionId: string): Promise<boolean> => (await linkOf(sessionId)) !== undefined;
+  const isChild = async (sessionId: string): Promise<boolean> => (await forkLinkOf(sessionId)) !== undefined;
   const inheritedFrom = async (sessionId: string): Promise<string | undefined> => {
-    const link = await linkOf(sessionId);
+    const link = await forkLinkOf(sessionId);
     return link?.way === "text" ? undefined : link?.parent;
   };
   const inherited = async (sessionId: string): Promise<"unchanged" | "changed" | "nothing"> => {
     // The request of a child in a process of its own has other tools than the one before it.
     if (scope === "child") return "changed";
-    const link = await linkOf(sessionId);
+    const link = await forkLinkOf(sessionId);
     if (link === undefined) return "nothing";
     return link.way === "exact" ? "unchanged" : "changed";
   };

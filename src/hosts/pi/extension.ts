@@ -10,7 +10,7 @@ import { contentText, wholeFromFile } from "../../agents/tool-output-file.ts";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import { type BranchView, draftsFor, readBranch, withEdits } from "../../formats/files/pi/branch.ts";
-import { OWN_TYPE, readPiUsage } from "../../formats/files/pi/read-lines.ts";
+import { OWN_TYPE, readPiUsage } from "../../formats/files/pi/read-pi-lines.ts";
 import { requestHead } from "../../formats/files/pi/request-head.ts";
 import type { AgentPlugin, FinishedTool, RunningTool, WholeOutput } from "../../plugin/host/agent-host.ts";
 import type { RequestEntry } from "../../plugin/host/host-parts.ts";

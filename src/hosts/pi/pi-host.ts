@@ -8,7 +8,7 @@ import { NOTHING_DONE, statusOf } from "../../agents/files/report.ts";
 import type { AgentPlace } from "../../agents/places.ts";
 import type { PiEntry } from "../../formats/files/pi/branch.ts";
 import { piBeforeEdits } from "../../formats/files/pi/pi.ts";
-import { OWN_TYPE, shownLines } from "../../formats/files/pi/read-lines.ts";
+import { OWN_TYPE, shownLines } from "../../formats/files/pi/read-pi-lines.ts";
 import type { AgentHost, HostPrompt, HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
 import type { HostCheckpoints, HostScreen, ModelFacts } from "../../plugin/host/host-parts.ts";
 import { CHILD_SESSIONS, pluginFolders } from "../../plugin/stores/folders.ts";

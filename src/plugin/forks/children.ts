@@ -152,7 +152,7 @@ export function createChildGuards({ context, forks }: ForkSetup): Feature {
     name: "fork guards",
     holdsForks: true,
     async beforeTool(call) {
-      if ((await forks.linkOf(call.sessionId)) !== undefined) {
+      if ((await forks.forkLinkOf(call.sessionId)) !== undefined) {
         const act = tools.forbiddenToForks.get(call.tool);
         if (act !== undefined) return forbiddenText(act);
         const forbidden = await sessions.isForbidden(call);
@@ -173,13 +173,13 @@ const MAX_FILES = 4_096;
  * checked whether the provider really read the parent's prefix from there.
  */
 export function createGraftFeature({ context, forks }: ForkSetup): Feature {
-  const { capture, views, linkOf } = forks;
+  const { capture, views, forkLinkOf } = forks;
   const { format } = context.host;
   const summaries = createSummaryWatch(context);
   const checked = createLruMap<string, true>(MAX_CHECKED);
 
   async function checkPrefix(sessionId: string, { cacheReadTokens, costUSD }: RequestEntry): Promise<void> {
-    const link = await linkOf(sessionId);
+    const link = await forkLinkOf(sessionId);
     if (link?.way !== "exact" || link.blob === undefined || checked.get(sessionId)) return;
     checked.set(sessionId, true);
     const view = await views.get(link.blob);
@@ -199,11 +199,11 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
     name: "inherited context",
     holdsForks: true,
     isFork: async (sessionId) =>
-      forks.keeper.ofChild(sessionId) !== undefined || (await linkOf(sessionId)) !== undefined,
+      forks.keeper.ofChild(sessionId) !== undefined || (await forkLinkOf(sessionId)) !== undefined,
     async beforeRequest(request) {
       const { sessionId, messages } = request;
       capture.see(request, context.now());
-      const link = await linkOf(sessionId);
+      const link = await forkLinkOf(sessionId);
       if (link?.blob === undefined || link.way === "text") return undefined;
       if (await summaries.covers(sessionId, messages)) return undefined;
       const view = await views.get(link.blob);
@@ -216,7 +216,7 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
       return [format.textMessage(lostText(view.reason), { sessionId, id: LOST_ID }), ...messages];
     },
     async cacheOwnerOf(sessionId) {
-      const link = await linkOf(sessionId);
+      const link = await forkLinkOf(sessionId);
       return link?.way === "exact" ? link.parent : undefined;
     },
     async onSignal(signal) {

@@ -161,7 +161,7 @@ export function createForkAdoption({ context, forks }: ForkSetup): ForkAdoption 
 
   async function take({ record, version }: FoundFork): Promise<ForkRecord | undefined> {
     const taken = await keeper.adopt(record, version);
-    if (taken?.childSessionId !== undefined) await forks.linkOf(taken.childSessionId);
+    if (taken?.childSessionId !== undefined) await forks.forkLinkOf(taken.childSessionId);
     return taken;
   }
 

@@ -32,7 +32,7 @@ export interface Forks {
   readonly windows: ModelWindows;
   readonly shown: ShownForks;
   /** The fork whose child a session is. */
-  linkOf(sessionId: string): Promise<ForkMetadata | undefined>;
+  forkLinkOf(sessionId: string): Promise<ForkMetadata | undefined>;
   /** Who writes the records of this instance. */
   owner(): ForkOwner;
   /** What admission and delivery decide from. */
@@ -102,7 +102,7 @@ export function createForks(context: PluginContext): Forks {
     views,
     windows: createModelWindows(context.options, overflowOfEnvironment(context.env)),
     shown,
-    linkOf: async (sessionId) => readForkMetadata(await context.tree.noteOf(sessionId)),
+    forkLinkOf: async (sessionId) => readForkMetadata(await context.tree.noteOf(sessionId)),
     owner,
     view,
     waitForEnd(forkId, { limitMs, signal }) {

@@ -20,7 +20,7 @@ import { directiveText, type Inherited, inherit } from "./inherit.ts";
 export async function launchFork({ context, forks, request }: LaunchInput): Promise<Launched | NotLaunched> {
   const { sessionId } = request;
   const rootSessionId = await context.tree.rootOf(sessionId);
-  const isInsideFork = (await forks.linkOf(sessionId)) !== undefined;
+  const isInsideFork = (await forks.forkLinkOf(sessionId)) !== undefined;
   const admission = () => admitFork(forks.view(), { type: "new", rootSessionId, isInsideFork });
   const first = admission();
   if (first.status === "refused") return { status: "refused", reason: first.text };

@@ -157,7 +157,7 @@ async function steerOrResume(
 ): Promise<string | Refusal> {
   const { context, forks } = setup;
   const root = await context.tree.rootOf(tool.sessionId);
-  if ((await forks.linkOf(tool.sessionId)) !== undefined) {
+  if ((await forks.forkLinkOf(tool.sessionId)) !== undefined) {
     return { refused: forbiddenText("fork") };
   }
   const record = findFork(forks.keeper.all(), { rootSessionId: root, name });
@@ -328,7 +328,7 @@ export function createForkCancelTool(setup: ForkSetup): ModelTool {
     description: "Stop a fork, or all. Gives its partial result; it can be resumed.",
     parameters: CANCEL_PARAMETERS,
     async run({ id }, tool) {
-      if ((await forks.linkOf(tool.sessionId)) !== undefined) return forbiddenText("fork");
+      if ((await forks.forkLinkOf(tool.sessionId)) !== undefined) return forbiddenText("fork");
       const root = await context.tree.rootOf(tool.sessionId);
       const records = forks.keeper.all().filter((record) => record.rootSessionId === root);
       const named =

@@ -213,7 +213,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
 
   /** The handles of the outputs that were bounded in a session and its parent, also of those that the agent does not show. */
   async function recordedHandles(sessionId: string): Promise<readonly string[]> {
-    const parent = (await forks.linkOf(sessionId))?.parent;
+    const parent = (await forks.forkLinkOf(sessionId))?.parent;
     const { entries } = pluginJournal(await context.journal(await context.tree.rootOf(sessionId)).read());
     return entries.flatMap((entry) =>
       entry.type === "tool-output" && (entry.sessionId === sessionId || entry.sessionId === parent)
@@ -224,7 +224,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
 
   /** Everything that the session holds, after everything that its parent holds. */
   async function readConversation(sessionId: string): Promise<Conversation> {
-    const link = await forks.linkOf(sessionId);
+    const link = await forks.forkLinkOf(sessionId);
     const own = await sessions.read(sessionId);
     const inherited = link === undefined ? [] : await parentMessages(link);
     const folded = await folds.messagesBefore(forks.capture.lastSent(sessionId)?.messages ?? []);
@@ -295,7 +295,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
 /** What was sent, what was folded, and whose child a session is: all that recall needs of forks. */
 interface RecallSetup {
   readonly context: PluginContext;
-  readonly forks: Pick<Forks, "capture" | "linkOf" | "views">;
+  readonly forks: Pick<Forks, "capture" | "forkLinkOf" | "views">;
 }
 
 function nothingHolds(search: string | undefined, handle: string | undefined): string {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { collectCodex } from "../../../formats/files/codex/read-lines.ts";
+import { collectCodex } from "../../../formats/files/codex/read-codex-lines.ts";
 import type { JsonLine } from "../../../formats/lines/read-json-lines.ts";
 import { formatBytes, plural } from "../../../text/format-number.ts";
 import { asArray, asNumber, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";

@@ -1,5 +1,5 @@
 import { ownEdits } from "../../../formats/files/pi/branch.ts";
-import { liveLines, shownLines } from "../../../formats/files/pi/read-lines.ts";
+import { liveLines, shownLines } from "../../../formats/files/pi/read-pi-lines.ts";
 import { modelFacts } from "../../../models/model-facts.ts";
 import { editsInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import { filterCompacted } from "../../../stages/boundary.ts";

@@ -23,7 +23,7 @@ import { relink } from "../../lines/line-tree.ts";
 import { resultPart, resultPieces, writeContent } from "../../lines/pieces.ts";
 import type { LineCollector } from "../../lines/read-json-lines.ts";
 import { anthropicAdapter } from "../../wires/anthropic/anthropic.ts";
-import { liveLines, readLines, readNode, tailHead } from "./read-lines.ts";
+import { liveLines, readClaudeCodeLines, readNode, tailHead } from "./read-claude-code-lines.ts";
 
 /** The lines of a Claude Code session file, each parsed. Lines and fields that are not understood are kept as they are. */
 export type ClaudeCodeWire = readonly unknown[];
@@ -55,7 +55,7 @@ function lineFormat(): LineFormat<ClaudeCodeWire> {
   return {
     name: "claude-code",
     open: asArray,
-    read: readLines,
+    read: readClaudeCodeLines,
     write: writeLine,
     create: createLines,
     answer: answerLines,
@@ -170,7 +170,7 @@ function withTails(lines: readonly unknown[], placed: readonly PlacedLine[]): re
     return head !== undefined && !left.has(head);
   };
   if (!placed.some(hasLost)) return placed;
-  const readings = readLines(lines);
+  const readings = readClaudeCodeLines(lines);
   return placed.map((each) => {
     const piece = hasLost(each) ? readings[each.origin]?.[0]?.pieces[0] : undefined;
     if (piece?.half !== "whole" || piece.part.type !== "compaction") return each;

@@ -28,7 +28,7 @@ import {
 } from "../../lines/pieces.ts";
 import type { LineCollector } from "../../lines/read-json-lines.ts";
 import { codexLine, withItem } from "./codex-line.ts";
-import { isForScreen, OUTPUT_SHAPE, readContent, readLines } from "./read-lines.ts";
+import { isForScreen, OUTPUT_SHAPE, readCodexLines, readContent } from "./read-codex-lines.ts";
 import { closeHistories, openHistories, withoutCopies } from "./replaced-history.ts";
 
 /** The lines of a Codex rollout, each parsed. Lines and fields that are not understood are kept as they are. */
@@ -60,7 +60,7 @@ function lineFormat(): LineFormat<CodexWire> {
   return {
     name: "codex",
     open: openHistories,
-    read: readLines,
+    read: readCodexLines,
     write: writeLine,
     create: createLines,
     answer: answerLines,
@@ -92,8 +92,8 @@ function answerLines(results: readonly ResultPiece[], context: CreateContext): r
 /** The lines, with marks where an edit would merge two messages into one; numbered lines are renumbered. */
 function closeLines(wire: CodexWire, placed: readonly PlacedLine[]): CodexWire {
   const lines = openHistories(wire);
-  const keysBefore = readLines(lines).map((ofLine) => ofLine.at(-1)?.key);
-  const keysNow = readLines(placed.map(({ line }) => line)).map((ofLine) => ofLine.at(-1)?.key);
+  const keysBefore = readCodexLines(lines).map((ofLine) => ofLine.at(-1)?.key);
+  const keysNow = readCodexLines(placed.map(({ line }) => line)).map((ofLine) => ofLine.at(-1)?.key);
   const isNumbered = lines.some((line) => asObject(line).ordinal !== undefined);
   const begun = new Set<string>();
   /** By the key that lines have now: the message that they began with. */

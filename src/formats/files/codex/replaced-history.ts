@@ -39,12 +39,12 @@ export function closeHistories(placed: readonly PlacedLine[]): readonly unknown[
   const lines: unknown[] = [];
   for (let index = 0; index < placed.length; index++) {
     const line = placed[index]?.line;
-    const link = linkOf(line);
-    if (link?.index !== 0) {
-      lines.push(link === undefined ? line : withoutLink(asObject(line)));
+    const origin = originOf(line);
+    if (origin?.index !== 0) {
+      lines.push(origin === undefined ? line : withoutOrigin(asObject(line)));
       continue;
     }
-    const end = endOfHistory(placed, index, link);
+    const end = endOfHistory(placed, index, origin);
     lines.push(joined(placed.slice(index, end + 1).map((each) => each.line)));
     index = end;
   }
@@ -59,13 +59,13 @@ export function withoutCopies(payload: UnknownObject): UnknownObject {
 
 /** True for a line that was opened from a compaction, behind its texts. */
 export function isReplacement(line: unknown): boolean {
-  return (linkOf(line)?.index ?? 0) > 0;
+  return (originOf(line)?.index ?? 0) > 0;
 }
 
-const LINK = Symbol("replaced history");
+const ORIGIN = Symbol("replaced history");
 
 /** Which line of the file a line was taken from. */
-interface Link {
+interface Origin {
   readonly owner: UnknownObject;
   /** 0 is the compaction with its texts. */
   readonly index: number;
@@ -74,12 +74,12 @@ interface Link {
   line?: object;
 }
 
-function linkOf(line: unknown): Link | undefined {
-  return (asObject(line) as { readonly [LINK]?: Link })[LINK];
+function originOf(line: unknown): Origin | undefined {
+  return (asObject(line) as { readonly [ORIGIN]?: Origin })[ORIGIN];
 }
 
-function withoutLink(line: UnknownObject): UnknownObject {
-  const { [LINK]: _, ...rest } = line as UnknownObject & { readonly [LINK]?: Link };
+function withoutOrigin(line: UnknownObject): UnknownObject {
+  const { [ORIGIN]: _, ...rest } = line as UnknownObject & { readonly [ORIGIN]?: Origin };
   return rest;
 }
 
@@ -113,32 +113,32 @@ function openLine(line: unknown): readonly unknown[] {
     }),
   );
   return [lead, ...items].map((opened, index, { length: count }) => {
-    const link: Link = { owner, index, count };
-    const linked = { ...opened, [LINK]: link };
-    link.line = linked;
+    const origin: Origin = { owner, index, count };
+    const linked = { ...opened, [ORIGIN]: origin };
+    origin.line = linked;
     return linked;
   });
 }
 
 /** The last line that still belongs to a history; new items between its own are part of it. */
-function endOfHistory(placed: readonly PlacedLine[], start: number, { owner }: Link): number {
+function endOfHistory(placed: readonly PlacedLine[], start: number, { owner }: Origin): number {
   let end = start;
   for (let index = start + 1; index < placed.length; index++) {
     const line = placed[index]?.line;
-    const link = linkOf(line);
-    if (link?.owner === owner && link.index > 0) end = index;
-    else if (link !== undefined || asObject(line).type !== "response_item") break;
+    const origin = originOf(line);
+    if (origin?.owner === owner && origin.index > 0) end = index;
+    else if (origin !== undefined || asObject(line).type !== "response_item") break;
   }
   return end;
 }
 
 function joined(lines: readonly unknown[]): unknown {
-  const link = linkOf(lines[0]);
+  const origin = originOf(lines[0]);
   const isUntouched =
-    lines.length === link?.count &&
-    lines.every((line, index) => linkOf(line)?.index === index && linkOf(line)?.line === line);
-  if (isUntouched) return link.owner;
-  const [lead, ...items] = lines.map((line) => withoutLink(asObject(line)));
+    lines.length === origin?.count &&
+    lines.every((line, index) => originOf(line)?.index === index && originOf(line)?.line === line);
+  if (isUntouched) return origin.owner;
+  const [lead, ...items] = lines.map((line) => withoutOrigin(asObject(line)));
   const payload = withoutCopies(asObject(lead?.payload));
   const history = [...asArray(payload.replacement_history), ...items.map((line) => line.payload)];
   const notes = Object.fromEntries(

@@ -13,7 +13,7 @@ import {
 } from "../../lines/line-format.ts";
 import { noteOfMessage, visibleMessage, withNote } from "../../lines/line-note.ts";
 import { partText, writeContent } from "../../lines/pieces.ts";
-import { readContent, readLines } from "./read-lines.ts";
+import { readContent, readGeminiLines } from "./read-gemini-lines.ts";
 
 /** A Gemini CLI session: the one record that older versions write, or the lines of newer ones, each parsed. */
 export type GeminiCliWire =
@@ -24,7 +24,7 @@ export type GeminiCliWire =
 export const geminiCli: Format<GeminiCliWire> = /* @__PURE__ */ createLineFormat<GeminiCliWire>({
   name: "gemini-cli",
   open,
-  read: readLines,
+  read: readGeminiLines,
   write: writeLine,
   create: createLines,
   // Its calls hold their results.

@@ -9,7 +9,7 @@ import { createLineFormat } from "../../lines/create-line-format.ts";
 import type { CreateContext, NextPiece, PlacedLine } from "../../lines/line-format.ts";
 import { noteOfMessage, withNote } from "../../lines/line-note.ts";
 import { partText, pieceText, textsOf, withTexts } from "../../lines/pieces.ts";
-import { RESULT_SHAPE, readLines, readUser } from "./read-lines.ts";
+import { RESULT_SHAPE, readOpencode2Lines, readUser } from "./read-opencode2-lines.ts";
 
 /** The messages of an OpenCode 2 session as they are stored, or what `opencode export` writes. */
 export type Opencode2Wire =
@@ -20,7 +20,7 @@ export type Opencode2Wire =
 export const opencode2: Format<Opencode2Wire> = /* @__PURE__ */ createLineFormat<Opencode2Wire>({
   name: "opencode2",
   open: (wire) => asArray(isList(wire) ? wire : asObject(wire).messages),
-  read: readLines,
+  read: readOpencode2Lines,
   write: writeLine,
   create: (messages, context) =>
     writeCompactions(messages, context, {

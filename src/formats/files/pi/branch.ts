@@ -1,7 +1,7 @@
 import { deepEqual } from "../../../text/deep-equal.ts";
 import { textOrJson } from "../../../text/json.ts";
 import { asArray, asObject, type UnknownObject } from "../../../text/unknown-value.ts";
-import { type ContextEdit, editsIn, isEditable, OWN_TYPE, withContent } from "./read-lines.ts";
+import { type ContextEdit, editsIn, isEditable, OWN_TYPE, withContent } from "./read-pi-lines.ts";
 
 /** An entry of a session: a line of its file. */
 export type PiEntry = UnknownObject & { readonly type: string; readonly id: string };

@@ -37,14 +37,14 @@ import {
   liveLines,
   originalOf,
   RESULT_SHAPE,
-  readLines,
+  readPiLines,
   shownLines,
-} from "./read-lines.ts";
+} from "./read-pi-lines.ts";
 
 /** The lines of a pi session file, each parsed. Lines and fields that are not understood are kept as they are. */
 export type PiWire = readonly unknown[];
 
-const LINES = { name: "pi", read: readLines, write: writeLine, create: createLines, answer: answerLines };
+const LINES = { name: "pi", read: readPiLines, write: writeLine, create: createLines, answer: answerLines };
 
 /** pi's session files, of all versions: the branch that ends with the newest line, with its compactions and context edits. */
 export const pi: Format<PiWire> = /* @__PURE__ */ createLineFormat<PiWire>({

@@ -20,7 +20,7 @@ import {
   textsOf,
   writeContent,
 } from "../../lines/pieces.ts";
-import { answeredBy, isStep, readLines, textPieces } from "./read-lines.ts";
+import { answeredBy, isStep, readSweAgentLines, textPieces } from "./read-swe-agent-lines.ts";
 
 /** What SWE-agent writes about a run. */
 export interface SweAgentWire {
@@ -33,7 +33,7 @@ export interface SweAgentWire {
 export const sweAgent: Format<SweAgentWire> = /* @__PURE__ */ createLineFormat<SweAgentWire>({
   name: "swe-agent",
   open: (wire) => [...asArray(asObject(wire).history), ...asArray(asObject(wire).trajectory)],
-  read: readLines,
+  read: readSweAgentLines,
   write: writeLine,
   create: createLines,
   answer: answerLines,
@@ -67,7 +67,7 @@ interface Answered {
 /** For each entry that is a result, the call that it answers, which is in the newest entry of that id. */
 function answeredEntries(history: readonly unknown[]): readonly (Answered | undefined)[] {
   const callers = new Map<string, number>();
-  return readLines(history).map((readings, index) => {
+  return readSweAgentLines(history).map((readings, index) => {
     for (const piece of readings[0]?.pieces ?? []) {
       if (piece.half === "call") callers.set(piece.part.callId, index);
       if (piece.half === "result") return { callId: piece.callId, entry: callers.get(piece.callId) ?? -1 };

@@ -39,7 +39,7 @@ import {
 import type { LineCollector } from "../../lines/read-json-lines.ts";
 
 /** What each line of a session file gives to the conversation. */
-export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+export function readPiLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
   const isLive = liveLines(lines);
   const keys = keysOf(lines);
   return lines.map((line, index) => {

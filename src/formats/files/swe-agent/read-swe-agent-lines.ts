@@ -13,7 +13,7 @@ import { type CallPiece, type LinePiece, type LineReading, NO_READINGS } from ".
 import { callPiece, opaquePiece, wholePiece } from "../../lines/pieces.ts";
 
 /** What each entry of a trajectory's history, and then each of its steps, gives to the conversation. */
-export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+export function readSweAgentLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
   const nameMessage = createIdDeduplicator();
   const actions: Action[] = [];
   const callIds = new Set<string>();

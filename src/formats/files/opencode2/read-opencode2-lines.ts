@@ -22,7 +22,7 @@ import { splitTexts, syntheticText, wholePiece } from "../../lines/pieces.ts";
 import { readTokens } from "../../wires/opencode/decode-messages.ts";
 
 /** What each stored message gives to the conversation; a switch of agent, model or folder gives nothing. */
-export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+export function readOpencode2Lines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
   const name = createIdDeduplicator();
   return lines.map((line, index) => {
     const message = asObject(line);

@@ -19,7 +19,7 @@ import {
 import { wholePiece } from "../../lines/pieces.ts";
 
 /** What each record of a session gives to the conversation; a record written again counts where it first stood. */
-export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+export function readGeminiLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
   const isLive = liveLines(lines);
   const lastOf = new Map<string, number>();
   for (const [index, line] of lines.entries()) {

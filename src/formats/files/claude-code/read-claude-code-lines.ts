@@ -22,7 +22,7 @@ import type { LineCollector } from "../../lines/read-json-lines.ts";
 import { readAnthropicMessage } from "../../wires/anthropic/read-message.ts";
 
 /** What each line of a session file gives to the conversation. */
-export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+export function readClaudeCodeLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
   const isLive = liveLines(lines);
   const keyById = new Map<string, string>();
   const tails = tailKeys(lines);

@@ -33,7 +33,7 @@ import { isReplacement } from "./replaced-history.ts";
  * What each line of a rollout gives to the conversation. Items that the assistant wrote one after the other are one
  * message; the count of tokens behind them is its usage.
  */
-export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+export function readCodexLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
   const isLive = liveLines(lines);
   const nameMessage = createIdDeduplicator();
   let model: Partial<ModelRef> = {};
