@@ -7,22 +7,15 @@ import { answerRecall, readRecallInput } from "../../middleware/recall-tool.ts";
 import { readSessionOptions, type SessionOptions } from "../../session/options.ts";
 import { createOutputBounding } from "../../session/output-limits.ts";
 import type { Session } from "../../session/session.ts";
-import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import { createFileSpillStore } from "../../stores/files/spill-store.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { textOrJson } from "../../text/json.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asString,
-  omitUndefined,
-  type UnknownObject,
-} from "../../text/unknown-value.ts";
+import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 import { isSummary, messageText } from "../../transcript/message.ts";
 import { type AgentMessage, fromWire, toWire } from "./messages.ts";
+import { createSessionRecords, type Kept, type RecordVersion } from "./session-records.ts";
 
 /** The name of the tool that recalls. */
 export const RECALL_TOOL = "recall";
@@ -75,18 +68,17 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
   const { folder: _, ...settings } = given;
   const clock = createSystemClock();
   const spills = createFileSpillStore({ root: join(folder, "outputs") });
-  const records = createFileRecordStore({ root: join(folder, "sessions") });
+  const records = createSessionRecords(join(folder, "sessions"));
   const open = createLruMap<string, OpenConversation>(MAX_OPEN);
   const options = readSessionOptions(settings, { clock });
   const bound = createOutputBounding(options, { store: spills, recallTool: RECALL_TOOL });
 
   /** The conversation of a session: the open one, unless another process has written its record meanwhile. */
   async function conversationOf(key: string, llm?: LanguageModelCall): Promise<OpenConversation> {
-    const record = await records.get(key);
+    const { version, kept } = await records.get(key);
     const known = open.get(key);
-    if (known !== undefined && known.version === versionOf(record)) return withModel(known, llm);
-    const standing = { key, version: versionOf(record), saved: NOTHING_SAVED, messages: [] };
-    return openOne(standing, keptIn(record).state, llm);
+    if (known?.version === version) return withModel(known, llm);
+    return openOne({ key, version, saved: NOTHING_SAVED, messages: [] }, kept.state, llm);
   }
 
   /** The same with the model that can be asked for a summary now; without one, summaries are made mechanically. */
@@ -113,21 +105,11 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     return opened;
   }
 
-  /** Changes what is kept of a session, safe against other writers; throws where it cannot be written. */
+  /** Changes a record. An open conversation stays open, unless another process has written the record meanwhile. */
   async function update(key: string, change: (kept: Kept) => Kept): Promise<void> {
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const record = await records.get(key);
-      if (record.status === "failed") throw new Error(`Carryover cannot read a session: ${record.reason}`);
-      const expected = record.status === "found" ? record.version : record.status;
-      const written = await records.put({ id: key, value: change(keptIn(record)), expected });
-      if (written.status === "failed") throw new Error(`Carryover cannot keep a session: ${written.reason}`);
-      if (written.status !== "stored") continue;
-      const known = open.get(key);
-      // One that another process has changed meanwhile is opened anew.
-      if (known !== undefined && known.version === versionOf(record)) known.version = written.version;
-      return;
-    }
-    throw new Error("Carryover cannot keep a session: others write it all the time.");
+    const { before, after } = await records.update(key, change);
+    const known = open.get(key);
+    if (known?.version === before) known.version = after;
   }
 
   /** Keeps the state where edits have changed it, and again once a request was sent with them. */
@@ -158,8 +140,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
 
   async function forget(key: string): Promise<void> {
     open.delete(key);
-    const record = await records.get(key);
-    if (record.status === "found") await records.delete(key, record.version);
+    await records.forget(key);
   }
 
   return {
@@ -232,8 +213,8 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
       if (contextMode !== "fork") return undefined;
       const child = textOrJson(childSessionKey);
       await orNothing(async () => {
-        const parent = keptIn(await records.get(textOrJson(parentSessionKey)));
-        await update(child, () => ({ ...parent, turns: [] }));
+        const { kept } = await records.get(textOrJson(parentSessionKey));
+        await update(child, () => ({ ...kept, turns: [] }));
       });
       return { rollback: () => forget(child) };
     },
@@ -257,8 +238,8 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
       const asked = readRecallInput(input);
       if (asked.search === undefined || asked.handle !== undefined) return answerRecall(session, asked);
       // Outputs that were bounded on their way in are known here, not to the session.
-      const { outputs } = keptIn(await records.get(key));
-      for (const handle of outputs.toReversed()) {
+      const { kept } = await records.get(key);
+      for (const handle of kept.outputs.toReversed()) {
         const found = await session.recall({ search: asked.search, handle });
         if (found.status !== "missing") return answerRecall(session, { ...asked, handle });
       }
@@ -270,7 +251,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
 /** What stays when a conversation is opened again with or without a model for summaries. */
 interface Standing {
   readonly key: string;
-  version: number | "missing";
+  version: RecordVersion;
   /** The edits that were last kept, and whether a request with them was sent by then. */
   saved: { readonly edits: string; readonly isSent: boolean };
   messages: readonly AgentMessage[];
@@ -285,27 +266,7 @@ interface OpenConversation extends Standing {
   readonly ask: { llm: LanguageModelCall | undefined };
 }
 
-/** What is kept of a session beside OpenClaw's transcript, which is never changed. */
-interface Kept {
-  readonly state?: unknown;
-  /** The newest turns that were taken in. */
-  readonly turns: readonly string[];
-  /** The handles of outputs that were bounded. */
-  readonly outputs: readonly string[];
-}
-
-function keptIn(record: object): Kept {
-  const { state, turns, outputs } = asObject(asObject(record).value);
-  const texts = (list: unknown) => asArray(list).filter((each) => typeof each === "string");
-  return { state, turns: texts(turns), outputs: texts(outputs) };
-}
-
-function versionOf(record: object): number | "missing" {
-  return asNumber(asObject(record).version) ?? "missing";
-}
-
 const MAX_OPEN = 100;
-const MAX_TRIES = 20;
 const MAX_TURNS = 200;
 const MAX_OUTPUTS = 500;
 
