@@ -27,14 +27,14 @@ export {
   type GivenCompactionSettings,
   type ToolSummaryStrategy,
 } from "./compaction/trigger/should-compact.ts";
-export type { ProcessingStats } from "./fork/context/format.ts";
-export type { ForkOptions } from "./fork/context/options.ts";
 export {
   chooseForkWay,
   type ForkWay,
   type ForkWayChoice,
   type ForkWayFacts,
-} from "./fork/context/options.ts";
+} from "./fork/context/choose-way.ts";
+export type { ProcessingStats } from "./fork/context/format.ts";
+export type { ForkOptions } from "./fork/context/options.ts";
 export { type ForkContext, forkContext } from "./fork/fork.ts";
 export type {
   RecordConflict,

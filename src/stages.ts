@@ -1,4 +1,4 @@
-export { type OmitForChildOptions, omitForChild } from "./fork/context/options.ts";
+export { type OmitForChildOptions, omitForChild } from "./fork/context/omit-for-child.ts";
 export {
   type CharBudgetOptions,
   type CompactionBoundaryOptions,

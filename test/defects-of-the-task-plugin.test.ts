@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { deliveryIdsIn } from "../src/fork/life/delivery.ts";
+import { deliveryIdsIn } from "../src/fork/life/notice.ts";
 import { readForkRecord } from "../src/fork/life/stored-record.ts";
 import type { Hooks, ToolContext } from "../src/hosts/opencode/hooks.ts";
 import { createServer } from "../src/hosts/opencode/server.ts";

@@ -1,5 +1,5 @@
-import { activityOf } from "../fork/life/end.ts";
 import { currentRun, type EndedRun, isLive } from "../fork/life/record.ts";
+import { activityOf } from "../fork/life/roster.ts";
 import { forkFacts } from "../plugin/forks/child.ts";
 import { isHeld, type RecordedForks } from "../plugin/stores/plugin-stores.ts";
 import { clipLine } from "../text/clip.ts";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { formatSpan } from "../fork/life/end.ts";
 import { currentRun, type ForkRecord, isLive, workedMs } from "../fork/life/record.ts";
+import { formatSpan } from "../fork/life/roster.ts";
 import { askPlugin } from "../plugin/stores/control-store.ts";
 import { type HeldQuestion, isHeld, type PluginStores } from "../plugin/stores/plugin-stores.ts";
 import { groupBy } from "../text/group-by.ts";

@@ -33,12 +33,8 @@ import {
   type ProcessingStats,
   sizeStats,
 } from "./context/format.ts";
-import {
-  type ForkOptions,
-  omitForChild,
-  type ResolvedForkOptions,
-  readForkOptions,
-} from "./context/options.ts";
+import { omitForChild } from "./context/omit-for-child.ts";
+import { type ForkOptions, type ResolvedForkOptions, readForkOptions } from "./context/options.ts";
 
 /**
  * What a child inherits of its parent's conversation, as messages and as one wrapped text, with every edit that led

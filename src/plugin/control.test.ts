@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTestContext, hooksOf } from "../../test/rig/plugin-context.ts";
+import { createLease, readLease } from "../fork/life/lease.ts";
 import type { RecordStore } from "../fork/life/record-store.ts";
-import { createLease, readLease } from "../fork/life/stored-record.ts";
 import type { Hooks } from "../hosts/opencode/hooks.ts";
 import { currentProcess } from "../stores/files/exclusive-access.ts";
 import { createMemoryRecordStore } from "../stores/memory.ts";

@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createLease, leaseRecordId, readLease } from "../fork/life/lease.ts";
 import { currentRun, isLive } from "../fork/life/record.ts";
 import type { RecordFound, RecordState } from "../fork/life/record-store.ts";
-import { createLease, leaseRecordId, readLease } from "../fork/life/stored-record.ts";
 import { currentProcess } from "../stores/files/exclusive-access.ts";
 import { plural } from "../text/format-number.ts";
 import { jsonOrText } from "../text/json.ts";

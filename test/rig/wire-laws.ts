@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { dropMedia } from "../../src/compaction/recover.ts";
-import { omitForChild } from "../../src/fork/context/options.ts";
+import { omitForChild } from "../../src/fork/context/omit-for-child.ts";
 import { charBudget } from "../../src/stages/char-budget.ts";
 import { pruneStage } from "../../src/stages/prune.ts";
 import { redactTranscript } from "../../src/stages/redact.ts";

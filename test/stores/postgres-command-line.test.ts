@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/cli.ts";
-import { createLease } from "../../src/fork/life/stored-record.ts";
+import { createLease } from "../../src/fork/life/lease.ts";
 import type { PluginContext } from "../../src/plugin/context/context.ts";
 import { createControlFeature } from "../../src/plugin/control.ts";
 import type { Forks } from "../../src/plugin/forks/forks.ts";

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/cli.ts";
 import { purgeDatabase, readDatabaseInventory } from "../../src/cli/purge/database.ts";
 import { type PurgeRequest, planPurge } from "../../src/cli/purge/plan.ts";
-import { createLease, leaseRecordId } from "../../src/fork/life/stored-record.ts";
+import { createLease, leaseRecordId } from "../../src/fork/life/lease.ts";
 import type { PluginLease } from "../../src/plugin/stores/control-store.ts";
 import { pluginFolders } from "../../src/plugin/stores/folders.ts";
 import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readForkMetadata } from "../../fork/life/stored-record.ts";
+import { readForkMetadata } from "../../fork/life/rebuild-record.ts";
 import type {
   AgentHost,
   AgentPlugin,

@@ -1,5 +1,6 @@
+import { type InstanceLease, readLease } from "../../fork/life/lease.ts";
 import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
-import { type InstanceLease, readForkRecord, readLease } from "../../fork/life/stored-record.ts";
+import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { isUnfinished } from "../../plugin/forks/clock.ts";
 import { isRunning } from "../../plugin/stores/control-store.ts";
 import { isHeld } from "../../plugin/stores/plugin-stores.ts";

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Command, InvalidArgumentError } from "commander";
-import { formatSpan } from "../../fork/life/end.ts";
+import { formatSpan } from "../../fork/life/roster.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { pathName } from "../../stores/files/file-system.ts";
 import { formatBytes } from "../../text/format-number.ts";

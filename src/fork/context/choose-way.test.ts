@@ -6,7 +6,7 @@ import {
   EXACT_VIEW_MAX_AGE_MS,
   type ForkWayFacts,
   overheadTokens,
-} from "./options.ts";
+} from "./choose-way.ts";
 
 const FACTS: ForkWayFacts = {
   setting: "auto",

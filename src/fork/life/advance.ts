@@ -1,10 +1,4 @@
-import {
-  isAnswer,
-  type Message,
-  type MessageError,
-  type MessageId,
-  messageText,
-} from "../../transcript/message.ts";
+import { isOverdue } from "./attempts.ts";
 import { NUDGE_TEXT } from "./child-rules.ts";
 import {
   adoptFork,
@@ -16,17 +10,7 @@ import {
   steerOrResume,
 } from "./control.ts";
 import { advanceDelivery } from "./delivery.ts";
-import {
-  addPrompt,
-  checkChildAction,
-  endRun,
-  endStopped,
-  isOutstanding,
-  isUnsent,
-  keepReport,
-  sendPrompts,
-  wasPromptSent,
-} from "./end.ts";
+import { checkChildAction, endRun, endStopped } from "./end.ts";
 import {
   type ChildFinding,
   type ChildOutput,
@@ -37,17 +21,20 @@ import {
   unchanged,
   withoutKeys,
 } from "./events.ts";
+import type { ForkLimits } from "./limits.ts";
+import { permissionAnswered, permissionAsked } from "./permissions.ts";
+import { addPrompt, isOutstanding, isUnsent, sendPrompts, wasPromptSent } from "./prompts.ts";
 import {
   activeRun,
   currentRun,
   type ForkError,
-  type ForkLimits,
   type ForkRecord,
   isLive,
-  isOverdue,
   type LiveRun,
   type Stopping,
 } from "./record.ts";
+import { keepReport } from "./report.ts";
+import { countCall, countSpending, endOfLimit, requestStarted, rootCostReached } from "./run-limits.ts";
 import {
   childCreated,
   childRefused,
@@ -56,16 +43,7 @@ import {
   promptRefused,
   startRun,
 } from "./start.ts";
-import {
-  countCall,
-  countSpending,
-  endOfLimit,
-  permissionAnswered,
-  permissionAsked,
-  requestStarted,
-  rootCostReached,
-  tick,
-} from "./tick.ts";
+import { tick } from "./tick.ts";
 import {
   deliveryGone,
   deliveryRestored,
@@ -318,48 +296,4 @@ function keepLateText(record: ForkRecord, finding: ChildFinding): ForkStep {
   if (finding.type !== "finished" || finding.text.trim() === "") return unchanged(record);
   const { text } = keepReport(finding.text);
   return text === run.text ? unchanged(record) : changeRun(record, { ...run, lateText: text });
-}
-
-/**
- * What the child's stored messages say about our newest prompt. It is answered by a finished message after it that is
- * no summary, no error and no tool step.
- */
-export function checkChild(child: ChildView): ChildFinding {
-  const { messages, promptMessageId, status, changedFiles = [] } = child;
-  if (status !== "idle") return { type: "working" };
-  const promptIndex =
-    promptMessageId === undefined ? -1 : messages.findLastIndex(({ id }) => id === promptMessageId);
-  if (promptIndex === -1) return { type: "unprompted" };
-
-  const answers = messages.slice(promptIndex + 1).filter(isAnswer);
-  const lastText = answers.map(messageText).findLast((text) => text.trim() !== "") ?? "";
-  const last = answers.at(-1);
-  if (last?.error !== undefined) {
-    return { type: "failed", error: (child.readError ?? plainError)(last.error), lastText, changedFiles };
-  }
-  if (last === undefined || !isFinished(last)) return { type: "stopped", lastText, changedFiles };
-  return { type: "finished", text: messageText(last), lastText, changedFiles };
-}
-
-interface ChildView {
-  /** All that is stored of the child, oldest first, or at least everything from our newest prompt on. */
-  readonly messages: readonly Message[];
-  /** Unset when the prompt could not be found. */
-  readonly promptMessageId?: MessageId;
-  readonly status: "busy" | "retry" | "idle";
-  readonly changedFiles?: readonly string[];
-  /** The class of a provider's error; without it the host's name of the error. */
-  readonly readError?: (error: MessageError) => ForkError;
-}
-
-/** Whether an answer ended its turn. */
-export function isFinished({ finish, unfinished }: Message): boolean {
-  return unfinished !== true && finish !== undefined && !NOT_AN_END.includes(finish);
-}
-
-/** As the agents call it: OpenCode, Claude Code, pi. */
-const NOT_AN_END: readonly string[] = ["tool-calls", "tool_use", "toolUse", "error"];
-
-function plainError({ name, text }: MessageError): ForkError {
-  return { kind: /abort/i.test(name) ? "aborted" : name, message: text === "" ? name : text };
 }

@@ -9,9 +9,10 @@ import {
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { defaultsOf } from "../../text/check.ts";
-import { planDelivery } from "./delivery.ts";
-import { currentRun, FORK_LIMIT_SHAPE, type ForkRecord, forkLimits } from "./record.ts";
-import { nextToStart } from "./start.ts";
+import { nextToStart } from "./admit.ts";
+import { FORK_LIMIT_SHAPE, forkLimits } from "./limits.ts";
+import { planDelivery } from "./plan-delivery.ts";
+import { currentRun, type ForkRecord } from "./record.ts";
 
 const HOUR_MS = 3_600_000;
 const LATER_MS = AT_MS + HOUR_MS;

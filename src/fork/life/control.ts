@@ -1,25 +1,10 @@
+import { openRun } from "./create-fork-record.ts";
 import { closeDeliveries, holdDeliveries } from "./delivery.ts";
-import {
-  addPrompt,
-  checkChildAction,
-  endRun,
-  endStopped,
-  isUnsent,
-  RESTART_TEXT,
-  sendPrompts,
-  stopRun,
-  wasPromptSent,
-} from "./end.ts";
+import { checkChildAction, endRun, endStopped, stopRun } from "./end.ts";
 import { changeRun, type EventOf, type ForkStep, unchanged } from "./events.ts";
-import {
-  currentRun,
-  type ForkError,
-  type ForkLimits,
-  type ForkRecord,
-  isLive,
-  type LiveRun,
-} from "./record.ts";
-import { openRun } from "./start.ts";
+import type { ForkLimits } from "./limits.ts";
+import { addPrompt, isUnsent, RESTART_TEXT, sendPrompts, wasPromptSent } from "./prompts.ts";
+import { currentRun, type ForkError, type ForkRecord, isLive, type LiveRun } from "./record.ts";
 
 /** Stops a live run on request; its last text is kept and delivered. */
 export function cancelRun(record: ForkRecord, { reason, atMs }: EventOf<"cancel-asked">): ForkStep {

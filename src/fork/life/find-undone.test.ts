@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { afterEvents, completedFork, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
+import { findUndone } from "./find-undone.ts";
 import type { ForkRecord } from "./record.ts";
-import { findUndone } from "./undo.ts";
 
 const askedBy = { messageId: "m1", callId: "c1" };
 const LAUNCH: Message = {

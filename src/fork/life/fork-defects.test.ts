@@ -11,8 +11,8 @@ import {
   step,
   watchedUntil,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { planDelivery } from "./delivery.ts";
-import { findFork } from "./start.ts";
+import { findFork } from "./admit.ts";
+import { planDelivery } from "./plan-delivery.ts";
 import { readForkRecord } from "./stored-record.ts";
 
 const MINUTE_MS = 60_000;

@@ -4,15 +4,9 @@ import { createForkWorld, type ForkWorld, note, readRecords } from "../../../tes
 import { MOVE_RANGE, makeMove, settle } from "../../../test/rig/forks/fork-world-moves.ts";
 import { runs } from "../../../test/rig/runs.ts";
 import { defaultsOf } from "../../text/check.ts";
-import { deliveryIdsIn } from "./delivery.ts";
-import {
-  deliveryId,
-  type EndedRun,
-  FORK_LIMIT_SHAPE,
-  type ForkLimits,
-  forkLimits,
-  isLive,
-} from "./record.ts";
+import { FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "./limits.ts";
+import { deliveryIdsIn } from "./notice.ts";
+import { deliveryId, type EndedRun, isLive } from "./record.ts";
 
 it("5,000 schedules of crashes, losses, repeats and delays leave no fork stuck and deliver every result once", async () => {
   const schedules = Number(process.env.FORK_SCHEDULES ?? 5_000);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AT_MS, OWNER, runningFork } from "../../../test/rig/forks/fork-samples.ts";
-import { canAdopt, createLease, leaseRecordId, leaseState, readLease } from "./stored-record.ts";
+import { canAdopt, createLease, leaseRecordId, leaseState, readLease } from "./lease.ts";
 
 const lease = (heartbeatAtMs: number) =>
   createLease({ instanceId: "i1", process: OWNER.process }, heartbeatAtMs);

@@ -10,9 +10,11 @@ import {
 } from "../../../test/rig/forks/fork-samples.ts";
 import { runs } from "../../../test/rig/runs.ts";
 import { wrapUpText } from "./child-rules.ts";
-import { deliveryIdsIn, MAX_RESULT_CHARS, resultNotice } from "./delivery.ts";
-import { forkRoster, forkTable, formatSpan, quoteChild, rejectionText } from "./end.ts";
+import { deliveryIdsIn, MAX_RESULT_CHARS, resultNotice } from "./notice.ts";
+import { rejectionText } from "./prompts.ts";
 import { type ForkRecord, forkName } from "./record.ts";
+import { quoteChild } from "./report.ts";
+import { forkRoster, forkTable, formatSpan } from "./roster.ts";
 
 const resultOf = (record: ForkRecord) => ({ record, run: endedRun(record) });
 const noticeOf = (...records: readonly ForkRecord[]) => resultNotice(records.map(resultOf));

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../test/rig/runs.ts";
 import { normalizeText } from "../../text/normalize.ts";
-import { findReport, keepReport, quoteRange, quoteReport } from "./end.ts";
+import { findReport, keepReport, quoteRange, quoteReport } from "./report.ts";
 
 const LONG = fc
   .array(fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom("<fork_result>", "User:\n", "a line\n")), {

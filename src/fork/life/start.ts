@@ -1,7 +1,5 @@
-import { plural } from "../../text/format-number.ts";
-import { omitUndefined } from "../../text/unknown-value.ts";
-import { forbiddenText, LIMIT_REASON } from "./child-rules.ts";
-import { addPrompt, CONTINUE_TEXT, endRun, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./end.ts";
+import { countAttempt } from "./attempts.ts";
+import { endRun } from "./end.ts";
 import {
   type ChildOutput,
   changeRun,
@@ -10,145 +8,15 @@ import {
   unchanged,
   withoutKeys,
 } from "./events.ts";
+import { addPrompt, CONTINUE_TEXT, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./prompts.ts";
 import {
-  type AskingCall,
   type ChildPrompt,
-  countAttempt,
   currentRun,
   type ForkError,
-  type ForkLimits,
   type ForkRecord,
   isLive,
   type LiveRun,
 } from "./record.ts";
-
-/** Whether one more run may be queued now; a refusal says what to do instead. */
-export function admitFork(view: ForkView, request: AdmissionRequest): Admission {
-  const { records, limits } = view;
-  if (request.type === "new" && request.isInsideFork) {
-    return refuse("depth", forbiddenText("fork"));
-  }
-  const fork = request.type === "resume" ? records.find(({ id }) => id === request.forkId) : undefined;
-  if (request.type === "resume" && fork === undefined) {
-    return refuse("unknown", "There is no such fork. Call fork_result without an id for a list.");
-  }
-  const rootSessionId = request.type === "new" ? request.rootSessionId : (fork?.rootSessionId ?? "");
-  const ofRoot = records.filter((record) => record.rootSessionId === rootSessionId);
-  if (request.type === "new" && ofRoot.length >= limits.maxPerRoot) {
-    return refuse(
-      "per-root",
-      `This session has had ${plural(limits.maxPerRoot, "fork")}, and more are not allowed. Resume one, or do it yourself.`,
-    );
-  }
-  if (rootCostUSD(ofRoot) >= limits.rootUSD) {
-    return refuse("root-cost", `The forks of this session have spent $${limits.rootUSD}. Do it yourself.`);
-  }
-  if (fork !== undefined) {
-    const run = currentRun(fork);
-    if (isLive(run) && run.stopping !== undefined) {
-      return refuse("stopping", "This fork is being stopped. Resume it once it has ended.");
-    }
-    if (isLive(run) && run.adoption !== undefined) {
-      return refuse(
-        "stopping",
-        "This fork was left behind by a program that ended. Resume it once that is settled.",
-      );
-    }
-    if (fork.spent.costUSD >= limits.forkUSD) {
-      return refuse(
-        "fork-cost",
-        `This fork has spent $${limits.forkUSD}. Start another one, or do it yourself.`,
-      );
-    }
-    if (isLive(run) && run.wrapUp !== undefined) {
-      return refuse(
-        "stopping",
-        `${LIMIT_REASON[run.wrapUp.limit]} This fork only reports now. Resume it once it has ended.`,
-      );
-    }
-    if (isLive(run)) return { status: "admitted", place: "steer" };
-  }
-  return admitToQueue(view);
-}
-
-/** All records that this instance knows, and their limits. */
-export interface ForkView {
-  readonly records: readonly ForkRecord[];
-  /** Whose slots and queue count. */
-  readonly instanceId: string;
-  readonly limits: ForkLimits;
-}
-
-/** A new fork, or a further run of an existing one. */
-export type AdmissionRequest =
-  | { readonly type: "new"; readonly rootSessionId: string; readonly isInsideFork: boolean }
-  | { readonly type: "resume"; readonly forkId: string };
-
-type Admission =
-  | { readonly status: "admitted"; readonly place: "slot" | "queue" | "steer" }
-  | { readonly status: "refused"; readonly reason: RefusalReason; readonly text: string };
-
-type RefusalReason = "depth" | "unknown" | "per-root" | "root-cost" | "fork-cost" | "stopping" | "queue-full";
-
-/** The forks that get a slot now, in the order in which they were queued. */
-export function nextToStart(view: ForkView, atMs: number): readonly ForkRecord[] {
-  const { running, waiting } = slotsOf(view);
-  const due = waiting.filter(({ run }) => mayStart(run, atMs));
-  return due
-    .toSorted((a, b) => a.run.queuedAtMs - b.run.queuedAtMs || a.record.number - b.record.number)
-    .slice(0, Math.max(0, view.limits.maxRunning - running))
-    .map(({ record }) => record);
-}
-
-/** What all these forks have cost. */
-export function rootCostUSD(records: readonly ForkRecord[]): number {
-  return records.reduce((sumUSD, { spent }) => sumUSD + spent.costUSD, 0);
-}
-
-/** The number of the next fork of a root. */
-export function nextForkNumber(records: readonly ForkRecord[], rootSessionId: string): number {
-  return records.reduce(
-    (next, record) => (record.rootSessionId === rootSessionId ? Math.max(next, record.number + 1) : next),
-    1,
-  );
-}
-
-function admitToQueue(view: ForkView): Admission {
-  const { maxRunning, maxQueued } = view.limits;
-  const { running, waiting } = slotsOf(view);
-  if (running + waiting.length < maxRunning) return { status: "admitted", place: "slot" };
-  if (running + waiting.length < maxRunning + maxQueued) return { status: "admitted", place: "queue" };
-  return refuse(
-    "queue-full",
-    `${plural(running, "fork")} ${running === 1 ? "runs" : "run"} and ${waiting.length} ${waiting.length === 1 ? "waits" : "wait"}; more are not allowed. Wait for results, cancel one, or do it yourself.`,
-  );
-}
-
-function slotsOf({ records, instanceId }: ForkView) {
-  const live = records
-    .filter((record) => record.owner.instanceId === instanceId)
-    .flatMap((record) => {
-      const run = currentRun(record);
-      return isLive(run) ? [{ record, run }] : [];
-    });
-  const waiting = live.filter(({ run }) => run.state === "queued");
-  return { running: live.length - waiting.length, waiting };
-}
-
-function refuse(reason: RefusalReason, text: string): Admission {
-  return { status: "refused", reason, text };
-}
-
-/** The fork of a root session with this id or number; part of an id does not match. */
-export function findFork(
-  records: readonly ForkRecord[],
-  { rootSessionId, name }: { readonly rootSessionId: string; readonly name: string },
-): ForkRecord | undefined {
-  const wanted = name.trim();
-  const number = wanted.replace(/^(?:fork\s*)?#?/i, "");
-  const ofRoot = records.filter((record) => record.rootSessionId === rootSessionId);
-  return ofRoot.find(({ id }) => id === wanted) ?? ofRoot.find((record) => String(record.number) === number);
-}
 
 /** Takes a run out of the queue: its child is created, or gets the next prompt. */
 export function startRun(record: ForkRecord, { atMs }: EventOf<"slot-given">): ForkStep {
@@ -278,6 +146,7 @@ interface RunFailure extends Partial<ChildOutput> {
 }
 
 const MAX_RATE_LIMITS = 5;
+
 const FIRST_BACK_OFF_MS = 15_000;
 
 /** Sends the first prompt alone; the others follow once it is accepted. */
@@ -292,53 +161,4 @@ const MAX_BACK_OFF_MS = 300_000;
 /** True when a queued run may get a slot; a wait longer than the longest means that the clock was set back. */
 export function mayStart({ notBeforeMs = 0 }: LiveRun, atMs: number): boolean {
   return atMs >= notBeforeMs || notBeforeMs > atMs + MAX_BACK_OFF_MS;
-}
-
-/** The record of a new fork: its first run waits in the queue. */
-export function createForkRecord(fork: NewFork): ForkRecord {
-  const { directive, atMs, askedBy, ...rest } = fork;
-  return {
-    schema: "fork/1",
-    ...rest,
-    spent: { costUSD: 0, tokens: 0, steps: 0 },
-    runs: [queuedRun(1, { directive, atMs, ...omitUndefined({ askedBy }) })],
-  };
-}
-
-/** What a new fork needs. */
-export interface NewFork extends Omit<ForkRecord, "schema" | "spent" | "runs" | "childSessionId"> {
-  readonly directive: string;
-  readonly atMs: number;
-  readonly askedBy?: AskingCall;
-}
-
-/** Queues the next run of a fork whose last run has ended. */
-export function openRun(record: ForkRecord, opening: RunOpening): ForkStep {
-  const run = queuedRun((record.runs.at(-1)?.number ?? 0) + 1, opening);
-  return { record: { ...record, runs: [...record.runs, run] }, actions: [{ type: "fill-slots" }] };
-}
-
-interface RunOpening {
-  readonly directive: string;
-  readonly atMs: number;
-  readonly requestId?: string;
-  readonly openedBy?: "restart";
-  readonly askedBy?: AskingCall;
-}
-
-/** A run that waits for a slot. */
-export function queuedRun(number: number, opening: RunOpening): LiveRun {
-  const { directive, atMs, requestId, openedBy, askedBy } = opening;
-  return {
-    number,
-    state: "queued",
-    queuedAtMs: atMs,
-    lastSignAtMs: atMs,
-    lastWatchAtMs: atMs,
-    prompts: [{ number: 1, kind: "directive", text: directive, ...omitUndefined({ requestId }) }],
-    calls: { total: 0, streak: 0, recentIds: [] },
-    rateLimits: 0,
-    asks: [],
-    ...omitUndefined({ openedBy, askedBy }),
-  };
 }

@@ -10,7 +10,8 @@ import {
   sampleFork,
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { forkMetadata, readForkMetadata, readForkRecord, rebuildForkRecord } from "./stored-record.ts";
+import { forkMetadata, readForkMetadata, rebuildForkRecord } from "./rebuild-record.ts";
+import { readForkRecord } from "./stored-record.ts";
 
 const RECORDS = [
   sampleFork(),

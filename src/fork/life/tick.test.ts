@@ -9,9 +9,9 @@ import {
   step,
   watchedUntil,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { activityOf } from "./end.ts";
 import { currentRun, type ForkRecord, type LiveRun, workedMs } from "./record.ts";
-import { refusalOf } from "./tick.ts";
+import { activityOf } from "./roster.ts";
+import { refusalOf } from "./run-limits.ts";
 
 const MINUTE_MS = 60_000;
 const last = { lastText: "so far", changedFiles: [] };

@@ -8,10 +8,10 @@ import {
   sampleFork,
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { planDelivery } from "./delivery.ts";
-import { forkRoster } from "./end.ts";
+import { readForkTraces } from "./find-undone.ts";
+import { planDelivery } from "./plan-delivery.ts";
 import { currentRun, type ForkRecord } from "./record.ts";
-import { readForkTraces } from "./undo.ts";
+import { forkRoster } from "./roster.ts";
 
 const askedBy = { messageId: "m1", callId: "c1" };
 const asked = (record: ForkRecord): ForkRecord => ({

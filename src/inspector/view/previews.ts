@@ -1,12 +1,12 @@
-import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
 import {
   breakEvenSteps,
   chooseForkWay,
   EXPECTED_FORK_STEPS,
-  type ForkOptions,
   type ForkWay,
   overheadTokens,
-} from "../../fork/context/options.ts";
+} from "../../fork/context/choose-way.ts";
+import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
+import type { ForkOptions } from "../../fork/context/options.ts";
 import { type ForkResult, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import type { CacheProfile } from "../../models/cache-profile.ts";

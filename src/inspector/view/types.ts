@@ -1,5 +1,6 @@
 import type { SessionCost } from "../../cost/explain-cost.ts";
-import type { ForkProfile, ForkWay } from "../../fork/context/options.ts";
+import type { ForkWay } from "../../fork/context/choose-way.ts";
+import type { ForkProfile } from "../../fork/context/options.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import type { EditBatch } from "../../session/history.ts";

@@ -1,5 +1,5 @@
 import type { ForkProfile } from "../../fork/context/options.ts";
-import { FORK_LIMIT_SHAPE, type ForkLimitOptions } from "../../fork/life/record.ts";
+import { FORK_LIMIT_SHAPE, type ForkLimitOptions } from "../../fork/life/limits.ts";
 import { MODEL_CELLS_RULE, type ModelCells } from "../../models/model-row.ts";
 import {
   check,

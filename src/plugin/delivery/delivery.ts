@@ -1,6 +1,7 @@
-import { type DeliveryWaits, type ParentState, resultNotice } from "../../fork/life/delivery.ts";
-import { forkRoster } from "../../fork/life/end.ts";
+import { resultNotice } from "../../fork/life/notice.ts";
+import type { DeliveryWaits, ParentState } from "../../fork/life/plan-delivery.ts";
 import { type ForkRecord, isLive } from "../../fork/life/record.ts";
+import { forkRoster } from "../../fork/life/roster.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
 import { createForkAdoption, isUnfinished } from "../forks/clock.ts";

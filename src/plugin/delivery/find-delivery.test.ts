@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { completedFork, endedRun } from "../../../test/rig/forks/fork-samples.ts";
-import { resultNotice } from "../../fork/life/delivery.ts";
+import { resultNotice } from "../../fork/life/notice.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { findDelivery, type Handover } from "./outbox.ts";

@@ -1,17 +1,16 @@
-import { isFinished } from "../../fork/life/advance.ts";
+import { isFinished } from "../../fork/life/check-child.ts";
+import { findUndone } from "../../fork/life/find-undone.ts";
+import { deliveryIdsIn, resultNotice } from "../../fork/life/notice.ts";
 import {
   type DeliveryMoment,
   type DeliveryPlan,
   type DeliveryWaits,
-  deliveryIdsIn,
   type EndedFork,
   type ParentState,
   planDelivery,
   REMINDER_TEXT,
-  resultNotice,
-} from "../../fork/life/delivery.ts";
+} from "../../fork/life/plan-delivery.ts";
 import { deliveryId } from "../../fork/life/record.ts";
-import { findUndone } from "../../fork/life/undo.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { outcomeText } from "../../transcript/content.ts";
 import { isNameOfCall, type Message, type Transcript } from "../../transcript/message.ts";

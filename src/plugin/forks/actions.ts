@@ -1,4 +1,5 @@
 import type { ForkAction } from "../../fork/life/events.ts";
+import { forkMetadata, readForkMetadata } from "../../fork/life/rebuild-record.ts";
 import {
   currentRun,
   type ForkError,
@@ -7,7 +8,6 @@ import {
   isLive,
   promptKey,
 } from "../../fork/life/record.ts";
-import { forkMetadata, readForkMetadata } from "../../fork/life/stored-record.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostValue, TurnSettings } from "../host/agent-host.ts";
 import type { NewChild } from "../host/host-parts.ts";

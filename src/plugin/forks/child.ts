@@ -1,6 +1,5 @@
-import { checkChild } from "../../fork/life/advance.ts";
+import { checkChild } from "../../fork/life/check-child.ts";
 import { isRefusal } from "../../fork/life/child-rules.ts";
-import { activityOf, costText, formatSpan, quoteChild, quoteReport } from "../../fork/life/end.ts";
 import type { ChildFinding } from "../../fork/life/events.ts";
 import {
   currentRun,
@@ -11,6 +10,8 @@ import {
   isLive,
   workedMs,
 } from "../../fork/life/record.ts";
+import { quoteChild, quoteReport } from "../../fork/life/report.ts";
+import { activityOf, costText, formatSpan } from "../../fork/life/roster.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { headCut } from "../../text/truncate.ts";
 import { asObject } from "../../text/unknown-value.ts";

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
+import { rootCostUSD } from "../../fork/life/admit.ts";
 import { forbiddenText, notAllowedText, wrapUpText } from "../../fork/life/child-rules.ts";
 import { currentRun, type ForkRecord, forkName, isLive } from "../../fork/life/record.ts";
-import { rootCostUSD } from "../../fork/life/start.ts";
+import { refusalOf } from "../../fork/life/run-limits.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { refusalOf } from "../../fork/life/tick.ts";
 import { safeJson } from "../../text/json.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { isAnswer, type Transcript } from "../../transcript/message.ts";

@@ -1,19 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { currentRun, deliveryId, type ForkRecord, isLive } from "../../fork/life/record.ts";
-import type { RecordFound, RecordList, RecordState } from "../../fork/life/record-store.ts";
+import { readForkTraces } from "../../fork/life/find-undone.ts";
 import {
   canAdopt,
   createLease,
-  type ForkMetadata,
   HEARTBEAT_MS,
   type InstanceLease,
   leaseRecordId,
-  readForkMetadata,
-  readForkRecord,
   readLease,
-  rebuildForkRecord,
-} from "../../fork/life/stored-record.ts";
-import { readForkTraces } from "../../fork/life/undo.ts";
+} from "../../fork/life/lease.ts";
+import { type ForkMetadata, readForkMetadata, rebuildForkRecord } from "../../fork/life/rebuild-record.ts";
+import { currentRun, deliveryId, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import type { RecordFound, RecordList, RecordState } from "../../fork/life/record-store.ts";
+import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { processState } from "../../stores/files/exclusive-access.ts";
 import type { Feature } from "../context/context.ts";
 import type { AgentHost, SessionFacts } from "../host/agent-host.ts";

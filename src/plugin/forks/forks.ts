@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
+import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/admit.ts";
+import { type ForkLimits, forkLimits } from "../../fork/life/limits.ts";
+import { type ForkMetadata, readForkMetadata } from "../../fork/life/rebuild-record.ts";
 import {
   currentRun,
   type EndedRun,
-  type ForkLimits,
   type ForkOwner,
   type ForkRecord,
-  forkLimits,
   isLive,
 } from "../../fork/life/record.ts";
 import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
-import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/start.ts";
-import { type ForkMetadata, readForkMetadata, readForkRecord } from "../../fork/life/stored-record.ts";
+import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
 import { asNumber, asObject, asString } from "../../text/unknown-value.ts";
 import type { PluginContext } from "../context/context.ts";

@@ -1,10 +1,6 @@
+import { chooseForkWay, type ForkWayFacts, overheadTokens } from "../../fork/context/choose-way.ts";
 import { buildForkPreamble, PREAMBLE_FIRST_LINE, type ProcessingStats } from "../../fork/context/format.ts";
-import {
-  chooseForkWay,
-  type ForkOptions,
-  type ForkWayFacts,
-  overheadTokens,
-} from "../../fork/context/options.ts";
+import type { ForkOptions } from "../../fork/context/options.ts";
 import {
   type ForkResult,
   forkContext,

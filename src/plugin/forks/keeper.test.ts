@@ -7,7 +7,8 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkAction } from "../../fork/life/events.ts";
-import { currentRun, FORK_LIMIT_SHAPE, type ForkOwner, forkLimits } from "../../fork/life/record.ts";
+import { FORK_LIMIT_SHAPE, forkLimits } from "../../fork/life/limits.ts";
+import { currentRun, type ForkOwner } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { createMemoryRecordStore } from "../../stores/memory.ts";

@@ -1,12 +1,7 @@
 import { advanceFork } from "../../fork/life/advance.ts";
 import type { ForkAction, ForkEvent } from "../../fork/life/events.ts";
-import {
-  currentRun,
-  type ForkError,
-  type ForkLimits,
-  type ForkOwner,
-  type ForkRecord,
-} from "../../fork/life/record.ts";
+import type { ForkLimits } from "../../fork/life/limits.ts";
+import { currentRun, type ForkError, type ForkOwner, type ForkRecord } from "../../fork/life/record.ts";
 import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { createLruMap } from "../../text/lru-map.ts";

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { ForkWayFacts } from "../../fork/context/options.ts";
+import type { ForkWayFacts } from "../../fork/context/choose-way.ts";
+import { admitFork } from "../../fork/life/admit.ts";
+import { createForkRecord } from "../../fork/life/create-fork-record.ts";
 import {
   type AskingCall,
   currentRun,
@@ -7,7 +9,6 @@ import {
   type ForkRecord,
   isLive,
 } from "../../fork/life/record.ts";
-import { admitFork, createForkRecord } from "../../fork/life/start.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostMessage, RunningTool, TurnSettings } from "../host/agent-host.ts";
 import type { HostAgent, ModelFacts } from "../host/host-parts.ts";

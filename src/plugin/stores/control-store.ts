@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type InstanceLease, readLease } from "../../fork/life/lease.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
-import { type InstanceLease, readLease } from "../../fork/life/stored-record.ts";
 import { processState } from "../../stores/files/exclusive-access.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import type { PostgresStores } from "../../stores/postgres/stores.ts";

@@ -1,8 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { type InstanceLease, leaseState, readLease } from "../../fork/life/lease.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
-import { type InstanceLease, leaseState, readForkRecord, readLease } from "../../fork/life/stored-record.ts";
+import { readForkRecord } from "../../fork/life/stored-record.ts";
 import type { Journal, JournalContent } from "../../session/journal.ts";
 import { processState } from "../../stores/files/exclusive-access.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";

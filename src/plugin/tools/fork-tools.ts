@@ -1,6 +1,6 @@
+import { admitFork, findFork } from "../../fork/life/admit.ts";
 import { FORK_CANNOT, forbiddenText } from "../../fork/life/child-rules.ts";
-import { MAX_RESULT_CHARS, resultNotice } from "../../fork/life/delivery.ts";
-import { activityOf, findReport, forkTable, formatSpan, quoteRange } from "../../fork/life/end.ts";
+import { MAX_RESULT_CHARS, resultNotice } from "../../fork/life/notice.ts";
 import {
   type AskingCall,
   currentRun,
@@ -8,7 +8,8 @@ import {
   type ForkRecord,
   isLive,
 } from "../../fork/life/record.ts";
-import { admitFork, findFork } from "../../fork/life/start.ts";
+import { findReport, quoteRange } from "../../fork/life/report.ts";
+import { activityOf, forkTable, formatSpan } from "../../fork/life/roster.ts";
 import { readRange } from "../../session/recall.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { headCut } from "../../text/truncate.ts";

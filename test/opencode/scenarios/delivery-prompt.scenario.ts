@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { REMINDER_TEXT } from "../../../src/fork/life/delivery.ts";
+import { REMINDER_TEXT } from "../../../src/fork/life/plan-delivery.ts";
 import { call, refuse, say } from "../../rig/model-server/step.ts";
 import { MIDDLE_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";

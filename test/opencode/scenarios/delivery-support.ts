@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { deliveryIdsIn } from "../../../src/fork/life/delivery.ts";
+import { deliveryIdsIn } from "../../../src/fork/life/notice.ts";
 import type { ForkRecord } from "../../../src/fork/life/record.ts";
 import { readForkRecord } from "../../../src/fork/life/stored-record.ts";
 import { createFileRecordStore } from "../../../src/stores/files/record-store.ts";

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { deliveryIdsIn } from "../../../src/fork/life/delivery.ts";
+import { deliveryIdsIn } from "../../../src/fork/life/notice.ts";
 import { asObject } from "../../../src/text/unknown-value.ts";
 import { partText } from "../../../src/transcript/content.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";

@@ -1,16 +1,14 @@
 import { advanceFork } from "../../../src/fork/life/advance.ts";
+import { createForkRecord, type NewFork } from "../../../src/fork/life/create-fork-record.ts";
 import type { ForkEvent, ForkStep } from "../../../src/fork/life/events.ts";
+import { FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "../../../src/fork/life/limits.ts";
 import {
   currentRun,
   type EndedRun,
-  FORK_LIMIT_SHAPE,
-  type ForkLimits,
   type ForkOwner,
   type ForkRecord,
-  forkLimits,
   isLive,
 } from "../../../src/fork/life/record.ts";
-import { createForkRecord, type NewFork } from "../../../src/fork/life/start.ts";
 import { defaultsOf } from "../../../src/text/check.ts";
 import { deepFreeze } from "../notation.ts";
 import type { Happening } from "./fork-world.ts";

@@ -1,15 +1,12 @@
-import { advanceFork, checkChild } from "../../../src/fork/life/advance.ts";
-import {
-  type DeliveryMoment,
-  deliveryIdsIn,
-  type EndedFork,
-  planDelivery,
-  resultNotice,
-} from "../../../src/fork/life/delivery.ts";
+import { nextToStart } from "../../../src/fork/life/admit.ts";
+import { advanceFork } from "../../../src/fork/life/advance.ts";
+import { checkChild } from "../../../src/fork/life/check-child.ts";
 import type { ChildFinding, ForkAction, ForkEvent } from "../../../src/fork/life/events.ts";
+import { deliveryIdsIn, resultNotice } from "../../../src/fork/life/notice.ts";
+import { type DeliveryMoment, type EndedFork, planDelivery } from "../../../src/fork/life/plan-delivery.ts";
+import { forkMetadata } from "../../../src/fork/life/rebuild-record.ts";
 import { deliveryId, type ForkRecord, isLive } from "../../../src/fork/life/record.ts";
-import { nextToStart } from "../../../src/fork/life/start.ts";
-import { forkMetadata, readForkRecord } from "../../../src/fork/life/stored-record.ts";
+import { readForkRecord } from "../../../src/fork/life/stored-record.ts";
 import {
   ANSWER,
   emit,

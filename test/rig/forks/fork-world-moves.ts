@@ -1,14 +1,15 @@
-import type { DeliveryMoment } from "../../../src/fork/life/delivery.ts";
-import { type ForkOwner, type ForkRecord, isLive, type OwnerProcess } from "../../../src/fork/life/record.ts";
-import { admitFork, createForkRecord, nextForkNumber } from "../../../src/fork/life/start.ts";
+import { admitFork, nextForkNumber } from "../../../src/fork/life/admit.ts";
+import { createForkRecord } from "../../../src/fork/life/create-fork-record.ts";
 import {
   canAdopt,
   createLease,
   leaseRecordId,
   type ProcessState,
   readLease,
-  rebuildForkRecord,
-} from "../../../src/fork/life/stored-record.ts";
+} from "../../../src/fork/life/lease.ts";
+import type { DeliveryMoment } from "../../../src/fork/life/plan-delivery.ts";
+import { rebuildForkRecord } from "../../../src/fork/life/rebuild-record.ts";
+import { type ForkOwner, type ForkRecord, isLive, type OwnerProcess } from "../../../src/fork/life/record.ts";
 import {
   ANSWER,
   emit,

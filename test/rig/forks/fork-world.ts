@@ -1,8 +1,10 @@
-import type { ParentState } from "../../../src/fork/life/delivery.ts";
 import type { ForkEvent } from "../../../src/fork/life/events.ts";
-import type { ForkLimits, ForkRecord, OwnerProcess } from "../../../src/fork/life/record.ts";
+import type { ForkLimits } from "../../../src/fork/life/limits.ts";
+import type { ParentState } from "../../../src/fork/life/plan-delivery.ts";
+import type { ForkMetadata } from "../../../src/fork/life/rebuild-record.ts";
+import type { ForkRecord, OwnerProcess } from "../../../src/fork/life/record.ts";
 import type { RecordStore } from "../../../src/fork/life/record-store.ts";
-import { type ForkMetadata, readForkRecord } from "../../../src/fork/life/stored-record.ts";
+import { readForkRecord } from "../../../src/fork/life/stored-record.ts";
 import { createMemoryRecordStore } from "../../../src/stores/memory.ts";
 import type { Message } from "../../../src/transcript/message.ts";
 

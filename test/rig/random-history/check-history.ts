@@ -8,7 +8,7 @@ import {
   completeToolSummarySettings,
   planToolSummaries,
 } from "../../../src/compaction/tool-summaries/plan-tool-summaries.ts";
-import { omitForChild } from "../../../src/fork/context/options.ts";
+import { omitForChild } from "../../../src/fork/context/omit-for-child.ts";
 import { charBudget } from "../../../src/stages/char-budget.ts";
 import { keepLines } from "../../../src/stages/lines/keep-lines.ts";
 import { pruneStage } from "../../../src/stages/prune.ts";

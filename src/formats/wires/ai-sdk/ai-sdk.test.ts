@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CONVERSATION } from "../../../../test/rig/ai-sdk-requests.ts";
 import { deepFreeze } from "../../../../test/rig/notation.ts";
 import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
-import { omitForChild } from "../../../fork/context/options.ts";
+import { omitForChild } from "../../../fork/context/omit-for-child.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import { estimateMessageTokens } from "../../../transcript/estimate-message.ts";
 import type { Message } from "../../../transcript/message.ts";

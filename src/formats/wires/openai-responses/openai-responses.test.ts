@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CONVERSATION, recordRequest } from "../../../../test/rig/ai-sdk-requests.ts";
 import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
-import { omitForChild } from "../../../fork/context/options.ts";
+import { omitForChild } from "../../../fork/context/omit-for-child.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
 import { openaiResponses } from "./openai-responses.ts";

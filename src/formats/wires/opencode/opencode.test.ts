@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyOpenCodeMessages } from "../../../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../../../test/rig/runs.ts";
-import { omitForChild } from "../../../fork/context/options.ts";
+import { omitForChild } from "../../../fork/context/omit-for-child.ts";
 import { compactionBoundary } from "../../../stages/boundary.ts";
 import { charBudget } from "../../../stages/char-budget.ts";
 import { repairPairing } from "../../../stages/repair.ts";

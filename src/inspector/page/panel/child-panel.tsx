@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ForkProfile, ForkWay } from "../../../fork/context/options.ts";
+import type { ForkWay } from "../../../fork/context/choose-way.ts";
+import type { ForkProfile } from "../../../fork/context/options.ts";
 import type { ForkPreviews } from "../../view/types.ts";
 import { BudgetControl, type BudgetControlProps } from "../elements/budget-control.tsx";
 import { Busy } from "../elements/busy.tsx";

@@ -8,8 +8,6 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { defaultsOf } from "../../text/check.ts";
-import { forbiddenText } from "./child-rules.ts";
-import { FORK_LIMIT_SHAPE, type ForkRecord, forkLimits } from "./record.ts";
 import {
   type AdmissionRequest,
   admitFork,
@@ -17,7 +15,10 @@ import {
   nextForkNumber,
   nextToStart,
   rootCostUSD,
-} from "./start.ts";
+} from "./admit.ts";
+import { forbiddenText } from "./child-rules.ts";
+import { FORK_LIMIT_SHAPE, forkLimits } from "./limits.ts";
+import type { ForkRecord } from "./record.ts";
 
 const many = (count: number, make: (change: { id: string; number: number }) => ForkRecord) =>
   Array.from({ length: count }, (_, index) => make({ id: `f${index}`, number: index + 1 }));

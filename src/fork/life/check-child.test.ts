@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message } from "../../transcript/message.ts";
-import { checkChild } from "./advance.ts";
+import { checkChild } from "./check-child.ts";
 
 const text = (words: string) => ({ type: "text", text: words }) as const;
 const prompt: Message = { id: "p", role: "user", parts: [text("do it")] };

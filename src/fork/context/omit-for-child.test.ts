@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
-import { omitForChild } from "./options.ts";
+import { omitForChild } from "./omit-for-child.ts";
 
 const message = (...parts: Part[]): Message => ({ id: "m", role: "assistant", parts });
 const call = (tool: string, more: Partial<ToolPart> = {}): ToolPart => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { acceptedKeys, ConfigurationError, defaultsOf, readOptions } from "../../text/check.ts";
-import { FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "./record.ts";
+import { FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "./limits.ts";
 
 const DEFAULTS = forkLimits(defaultsOf(FORK_LIMIT_SHAPE));
 

@@ -8,7 +8,7 @@ import {
   type SampleEvent,
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { type OutboxView, planDelivery } from "./delivery.ts";
+import { type OutboxView, planDelivery } from "./plan-delivery.ts";
 import type { ForkRecord } from "./record.ts";
 
 const send = { type: "delivery-sent", run: 1, way: "prompt" } as const;
