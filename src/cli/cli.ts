@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { ConfigurationError, nearest } from "../text/check.ts";
 import { CliError, EXIT_CODES, systemError, TOO_MANY } from "./terminal/cli-error.ts";
-import { colorsFor, wrapped } from "./terminal/output.ts";
+import { colorsFor } from "./terminal/output.ts";
+import { wrapped } from "./terminal/wrap.ts";
 
 /**
  * Runs the command line and returns its exit code; without a command it inspects.

@@ -12,31 +12,19 @@ import { createSystemClock } from "../stores/system-clock.ts";
 import { formatNumber } from "../text/format-number.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import { asObject, asString } from "../text/unknown-value.ts";
+import { editedText } from "./files/edited-text.ts";
 import { modelOfFile } from "./files/model-of-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "./files/read-models.ts";
-import {
-  editedText,
-  type FileVersion,
-  FORCE_OPTION,
-  fileVersion,
-  type OutputFile,
-  outputFile,
-  replaceFile,
-  writeOutputFile,
-} from "./files/write-file.ts";
+import { type FileVersion, fileVersion, replaceFile } from "./files/replace-file.ts";
+import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "./files/write-file.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
-import { CliError, EXIT_CODES, interrupted, parseSize, withInterrupt } from "./terminal/cli-error.ts";
-import {
-  type Colors,
-  colorsFor,
-  createProgressLine,
-  formatCount,
-  formatPercent,
-  printJson,
-  renderTable,
-  terminalText,
-} from "./terminal/output.ts";
+import { parseSize } from "./terminal/arguments.ts";
+import { CliError, EXIT_CODES, interrupted, withInterrupt } from "./terminal/cli-error.ts";
+import { type Colors, colorsFor, formatCount, formatPercent, terminalText } from "./terminal/output.ts";
+import { printJson } from "./terminal/print-json.ts";
+import { createProgressLine } from "./terminal/progress-line.ts";
+import { renderTable } from "./terminal/table.ts";
 
 /** `carryover compact`: what a compaction would do to a session, or the compaction itself. */
 export function compactCommand(): Command {

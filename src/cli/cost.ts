@@ -24,23 +24,12 @@ import { createFileProgress, measureFiles, serveThread } from "./files/thread-po
 import { sortDescending, sumOf } from "./inspect/profile-session.ts";
 import { noSession } from "./sessions/find-newest-session.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
-import {
-  CliError,
-  type FolderFlags,
-  interrupted,
-  withFolderOptions,
-  withInterrupt,
-} from "./terminal/cli-error.ts";
-import {
-  type Colors,
-  colorsFor,
-  formatCount,
-  formatPercent,
-  printJson,
-  renderSection,
-  terminalPath,
-  wrapped,
-} from "./terminal/output.ts";
+import { type FolderFlags, withFolderOptions } from "./terminal/arguments.ts";
+import { CliError, interrupted, withInterrupt } from "./terminal/cli-error.ts";
+import { type Colors, colorsFor, formatCount, formatPercent, terminalPath } from "./terminal/output.ts";
+import { printJson } from "./terminal/print-json.ts";
+import { renderSection } from "./terminal/table.ts";
+import { wrapped } from "./terminal/wrap.ts";
 
 /** `carryover cost`: what a session or a folder of them cost, and what broke the provider's cache. */
 export function costCommand(): Command {

@@ -7,12 +7,16 @@ import { redactTranscript } from "../stages/redact.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { formatNumber } from "../text/format-number.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
+import { editedText } from "./files/edited-text.ts";
 import { modelOfFile } from "./files/model-of-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
-import { editedText, FORCE_OPTION, outputFile, writeOutputFile } from "./files/write-file.ts";
+import { FORCE_OPTION, outputFile, writeOutputFile } from "./files/write-file.ts";
 import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
-import { CliError, parseBudget } from "./terminal/cli-error.ts";
-import { type Colors, colorsFor, jsonText, renderTable } from "./terminal/output.ts";
+import { parseBudget } from "./terminal/arguments.ts";
+import { CliError } from "./terminal/cli-error.ts";
+import { type Colors, colorsFor } from "./terminal/output.ts";
+import { jsonText } from "./terminal/print-json.ts";
+import { renderTable } from "./terminal/table.ts";
 
 /** `carryover fork`: what a child would inherit of a session. */
 export function forkCommand(): Command {

@@ -7,7 +7,9 @@ import { groupBy } from "../text/group-by.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { type OpenedStores, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
-import { formatCount, printJson, renderTable, terminalText } from "./terminal/output.ts";
+import { formatCount, terminalText } from "./terminal/output.ts";
+import { printJson } from "./terminal/print-json.ts";
+import { renderTable } from "./terminal/table.ts";
 
 /** `carryover forks`: lists the forks of all agents; in OpenCode and pi it stops one, and brings one to OpenCode's screen. */
 export function forksCommand(): Command {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { runCli } from "./cli.ts";
-import { guardStream } from "./terminal/output.ts";
+import { guardStream } from "./terminal/guard-stream.ts";
 
 // A reader may close the pipe early, as `| head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));

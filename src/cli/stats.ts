@@ -14,23 +14,18 @@ import {
   sumOf,
   type ToolProfile,
 } from "./inspect/profile-session.ts";
-import {
-  CliError,
-  type FolderFlags,
-  interrupted,
-  withFolderOptions,
-  withInterrupt,
-} from "./terminal/cli-error.ts";
+import { type FolderFlags, withFolderOptions } from "./terminal/arguments.ts";
+import { CliError, interrupted, withInterrupt } from "./terminal/cli-error.ts";
 import {
   type Colors,
   colorsFor,
   formatCount,
   formatPercent,
-  printJson,
-  renderSection,
   terminalPath,
   terminalText,
 } from "./terminal/output.ts";
+import { printJson } from "./terminal/print-json.ts";
+import { renderSection } from "./terminal/table.ts";
 
 /** `carryover stats`: totals, percentiles and the worst offenders of a folder of sessions. */
 export function statsCommand(): Command {

@@ -4,7 +4,8 @@ import { type EditInForce, editsInForce, pluginJournal, undoInJournal } from "..
 import type { PluginLog, PluginStores } from "../plugin/stores/plugin-stores.ts";
 import { listLogs, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
-import { formatCount, printJson, terminalText } from "./terminal/output.ts";
+import { formatCount, terminalText } from "./terminal/output.ts";
+import { printJson } from "./terminal/print-json.ts";
 
 /** `carryover undo`: reverts the newest edit of the plugin in OpenCode or pi. */
 export function undoCommand(): Command {

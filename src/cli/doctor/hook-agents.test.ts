@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { VERSION } from "../../plugin/control.ts";
 import { CLAUDE_CODE } from "../install/claude-code.ts";
 import { CODEX } from "../install/codex.ts";
-import type { HookProgram } from "../install/run-program.ts";
+import type { HookProgram } from "../install/hook-program.ts";
 import { diagnoseHookAgent } from "./hook-agents.ts";
 
 const root = mkdtempSync(join(tmpdir(), "carryover-doctor-hooks-"));

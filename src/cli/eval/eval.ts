@@ -19,8 +19,12 @@ import { plural } from "../../text/format-number.ts";
 import { findTranscriptFiles } from "../files/find-files.ts";
 import { createFileProgress, currentProgram } from "../files/thread-pool.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";
-import { CliError, parseBudget, parseCount } from "../terminal/cli-error.ts";
-import { type Colors, colorsFor, createProgressLine, printJson, renderTable } from "../terminal/output.ts";
+import { parseBudget, parseCount } from "../terminal/arguments.ts";
+import { CliError } from "../terminal/cli-error.ts";
+import { type Colors, colorsFor } from "../terminal/output.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { createProgressLine } from "../terminal/progress-line.ts";
+import { renderTable } from "../terminal/table.ts";
 import { fetchSuite, readSuite, type SuiteEntry, suiteFolder } from "./fetch-suite.ts";
 import {
   cleanEvalCache,

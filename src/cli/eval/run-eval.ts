@@ -15,8 +15,8 @@ import { asObject } from "../../text/unknown-value.ts";
 import { runStages } from "../../transcript/edit.ts";
 import { type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import { modifiedMs } from "../files/find-files.ts";
-import { unpackedBytes } from "../files/read-input.ts";
 import { measureFiles, serveThread } from "../files/thread-pool.ts";
+import { unpackedBytes } from "../files/unpack.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { CliError } from "../terminal/cli-error.ts";
 

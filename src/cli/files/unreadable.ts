@@ -2,6 +2,7 @@ import { constants } from "node:buffer";
 import { isJsonText } from "../../formats/blocks/message-content.ts";
 import { formatBytes } from "../../text/format-number.ts";
 import { CliError } from "../terminal/cli-error.ts";
+import { withoutMark } from "./text-encoding.ts";
 
 /** What to say of a file that cannot be read. */
 export function cannotRead(name: string, error: NodeJS.ErrnoException): CliError {
@@ -80,7 +81,7 @@ function explainSyntaxError(
   error: Error,
   { name, text }: { readonly name: string; readonly text: string },
 ): CliError {
-  const body = text.replace(/^\uFEFF/, "");
+  const body = withoutMark(text);
   const reason = error.message.replace(
     /,? (".*" is not valid JSON|in JSON at position.*|\(line.*|at position.*)/s,
     "",

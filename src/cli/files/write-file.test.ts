@@ -12,7 +12,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { importableSession, orderByTime, writeFileAtomic } from "./write-file.ts";
+import { importableSession, orderByTime } from "./edited-text.ts";
+import { writeFileAtomic } from "./write-file.ts";
 
 let folder: string;
 

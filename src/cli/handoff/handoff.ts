@@ -11,13 +11,10 @@ import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { type ModelsFlag, modelsOf, withModelsOption } from "../files/read-models.ts";
 import { noSession } from "../sessions/find-newest-session.ts";
 import { type OpenedSession, openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
-import {
-  CliError,
-  type ContinueFlags,
-  parseTokenBudget,
-  withContinueOptions,
-} from "../terminal/cli-error.ts";
-import { printJson, wrapped } from "../terminal/output.ts";
+import { type ContinueFlags, parseTokenBudget, withContinueOptions } from "../terminal/arguments.ts";
+import { CliError } from "../terminal/cli-error.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { wrapped } from "../terminal/wrap.ts";
 import {
   type Agent,
   charsForTokens,

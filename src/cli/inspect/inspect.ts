@@ -21,7 +21,8 @@ import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "../fi
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";
 import { type OpenedSession, openSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
-import { CliError, parseCount, parseSize, TOO_MANY } from "../terminal/cli-error.ts";
+import { parseCount, parseSize } from "../terminal/arguments.ts";
+import { CliError, TOO_MANY } from "../terminal/cli-error.ts";
 
 /** `carryover inspect`: what fills the window of a session, as a table and as a page; the overview where no command was named. */
 export function inspectCommand(view: "table" | "overview" = "table"): Command {

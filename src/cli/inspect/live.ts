@@ -21,7 +21,8 @@ import { listLogs, type OpenedStores, withStores } from "../opencode/with-stores
 import { findSessions } from "../sessions/find-newest-session.ts";
 import { isOpenCodeId, sessionPath } from "../sessions/open-session.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { createProgressLine, terminalText } from "../terminal/output.ts";
+import { terminalText } from "../terminal/output.ts";
+import { createProgressLine } from "../terminal/progress-line.ts";
 
 /**
  * Follows a running session and serves its page: the one named, by its id or its file, or the newest: of OpenCode where the

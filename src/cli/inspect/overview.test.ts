@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { linesOf, next, START, text } from "../../../test/rig/cache-session.ts";
 import { readBytes } from "../files/read-input.ts";
 import type { FoundSession } from "../sessions/find-newest-session.ts";
-import { displayWidth } from "../terminal/output.ts";
+import { displayWidth } from "../terminal/table.ts";
 import { overviewLines } from "./overview.ts";
 
 const PLAIN = { bold: (each: string) => each, red: (each: string) => each, dim: (each: string) => each };

@@ -13,15 +13,14 @@ import { type FoundSession, findNewestSession } from "../sessions/find-newest-se
 import {
   type Colors,
   colorsFor,
-  createProgressLine,
-  cutToWidth,
-  displayWidth,
   formatCount,
   formatPercent,
   terminalPath,
   terminalText,
-  wrapped,
 } from "../terminal/output.ts";
+import { createProgressLine } from "../terminal/progress-line.ts";
+import { cutToWidth, displayWidth } from "../terminal/table.ts";
+import { wrapped } from "../terminal/wrap.ts";
 import { profileSession, type SessionProfile } from "./profile-session.ts";
 
 /** Prints the newest session of this machine on one screen: its window, how it grew, what it cost, what to do next. */

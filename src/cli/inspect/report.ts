@@ -5,14 +5,14 @@ import type { OpenedSession } from "../sessions/open-session.ts";
 import {
   type Colors,
   colorsFor,
-  createProgressLine,
   formatCount,
   formatPercent,
-  printJson,
-  renderSection,
   terminalPath,
   terminalText,
 } from "../terminal/output.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { createProgressLine } from "../terminal/progress-line.ts";
+import { renderSection } from "../terminal/table.ts";
 import { profileSession, type SessionProfile, type Size } from "./profile-session.ts";
 
 /** Prints what fills the window of a session, as tables or for a program to read, and gives it back. */

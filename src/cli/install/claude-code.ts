@@ -5,7 +5,9 @@ import { agentHome } from "../../agents/places.ts";
 import { deepEqual } from "../../text/deep-equal.ts";
 import { jsonOrText } from "../../text/json.ts";
 import { asObject, isObject } from "../../text/unknown-value.ts";
-import { type HookProgram, type InstallPlace, rewriteSettings } from "./run-program.ts";
+import { withoutMark } from "../files/text-encoding.ts";
+import type { HookProgram, InstallPlace } from "./hook-program.ts";
+import { rewriteSettings } from "./plugin-folder.ts";
 
 /** Claude Code: a marketplace of one folder, which it runs in place. */
 export const CLAUDE_CODE: HookProgram = {
@@ -109,7 +111,7 @@ export async function unstartedIn(env: InstallPlace["env"]): Promise<string | un
 
 /** Why Claude Code passes over a file of settings, and what to do; undefined where it reads it. */
 export function settingsFault(file: string, text: string): { what: string; advice: string } | undefined {
-  const json = text.replace(/^\uFEFF/, "");
+  const json = withoutMark(text);
   if (json.trim() === "" || isObject(jsonOrText(json))) return undefined;
   const errors: ParseError[] = [];
   parse(json, errors, { disallowComments: true });

@@ -5,7 +5,8 @@ import { createInterface } from "node:readline";
 import { agentHome } from "../../agents/places.ts";
 import { asArray, asObject, asString } from "../../text/unknown-value.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
-import { type HookProgram, type InstallPlace, PLUGIN, rewriteSettings } from "./run-program.ts";
+import { type HookProgram, type InstallPlace, PLUGIN } from "./hook-program.ts";
+import { rewriteSettings } from "./plugin-folder.ts";
 
 /** Codex: a marketplace of one folder, which it copies; hooks run only once they are trusted. */
 export const CODEX: HookProgram = {

@@ -4,20 +4,16 @@ import { Command, Option } from "commander";
 import { CliError } from "../terminal/cli-error.ts";
 import { CLAUDE_CODE } from "./claude-code.ts";
 import { CODEX } from "./codex.ts";
+import { agentProgram, type HookProgram, type InstallPlace, PLUGIN, runProgram } from "./hook-program.ts";
 import {
-  agentProgram,
   copyFolder,
   folderFor,
-  type HookProgram,
-  type InstallPlace,
   noteUser,
-  PLUGIN,
   packagedFolder,
   removeFolder,
   removeMade,
-  runProgram,
   usersOf,
-} from "./run-program.ts";
+} from "./plugin-folder.ts";
 
 /** `carryover install`: puts the plugin into an agent that runs hooks, by that agent's own commands. */
 export function installCommand(): Command {

@@ -5,7 +5,7 @@ import { parse } from "jsonc-parser";
 import { afterAll, describe, expect, it } from "vitest";
 import { withOurs, withoutOurs, withoutStatusLine, withStatusLine } from "./claude-code.ts";
 import { withKeys, withTrust } from "./codex.ts";
-import { copyFolder } from "./run-program.ts";
+import { copyFolder } from "./plugin-folder.ts";
 
 const root = mkdtempSync(join(tmpdir(), "carryover-install-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -7,6 +7,7 @@ import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { errorMessage } from "../../text/failure.ts";
 import { asArray, asObject, isObject, type UnknownObject } from "../../text/unknown-value.ts";
+import { withoutMark } from "../files/text-encoding.ts";
 import { lineAndColumn } from "../files/unreadable.ts";
 
 /** OpenCode's configuration for a folder: every file that it reads, and the plugins in the order in which it loads them. */
@@ -92,7 +93,7 @@ export function isCarryover({ spec }: Pick<ConfiguredPlugin, "spec">): boolean {
 /** Parses JSON with comments and trailing commas; throws where it is broken. */
 export function parseJsonc(text: string): unknown {
   const errors: ParseError[] = [];
-  const body = text.replace(/^\uFEFF/, "");
+  const body = withoutMark(text);
   const value: unknown = parse(body, errors, { allowTrailingComma: true });
   const [error] = errors;
   if (error === undefined) return value;

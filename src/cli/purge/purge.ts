@@ -9,15 +9,10 @@ import { MIN_ID_CHARS } from "../files/unreadable.ts";
 import { DATABASE_LABEL, findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
 import { isOpenCodeId } from "../sessions/open-session.ts";
 import { CliError, interrupted, withInterrupt } from "../terminal/cli-error.ts";
-import {
-  colorsFor,
-  formatCount,
-  printJson,
-  renderTable,
-  terminalPath,
-  terminalText,
-  wrapped,
-} from "../terminal/output.ts";
+import { colorsFor, formatCount, terminalPath, terminalText } from "../terminal/output.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { renderTable } from "../terminal/table.ts";
+import { wrapped } from "../terminal/wrap.ts";
 import { openPurgeDatabase, purgeDatabase, readDatabaseInventory } from "./database.ts";
 import {
   addHandedSessions,

@@ -8,14 +8,9 @@ import { formatOf } from "../../formats/read-transcript.ts";
 import { plural } from "../../text/format-number.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import {
-  checkMemory,
-  type InputFile,
-  packingOfFile,
-  readBytes,
-  readInput,
-  unpack,
-} from "../files/read-input.ts";
+import { checkMemory, type InputFile, readBytes, readInput } from "../files/read-input.ts";
+import { inUtf8 } from "../files/text-encoding.ts";
+import { packingOfFile, unpack } from "../files/unpack.ts";
 import { BROKEN_PACKING, cannotRead } from "../files/unreadable.ts";
 import { EmptySession } from "../sessions/open-session.ts";
 import { CliError } from "../terminal/cli-error.ts";
@@ -95,7 +90,7 @@ async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
   for await (const batch of readJsonLines(bytes.source, { onProblem })) takeBatch(batch);
   takeBatch([]);
   if (lines === undefined && problems.length > 0) {
-    const records = spreadRecords(await textOf(path));
+    const records = spreadRecords(await unpackedText(path));
     if (records.length > 1) {
       problems.length = 0;
       head.length = 0;
@@ -159,7 +154,7 @@ const SPREAD: Finding = {
 };
 
 /** The text of a file as far as it can be unpacked. */
-async function textOf(path: string): Promise<string> {
+async function unpackedText(path: string): Promise<string> {
   const decoder = new TextDecoder();
   const bytes = asFarAsItReads(unpack(createReadStream(path), await packingOfFile(path)), []);
   let text = "";
@@ -202,7 +197,7 @@ async function readCut(
   path: string,
   error: unknown,
 ): Promise<{ readonly file: InputFile; readonly cut: readonly Finding[] }> {
-  const closed = existsSync(path) ? closeCutJson(await textOf(path)) : undefined;
+  const closed = existsSync(path) ? closeCutJson(await unpackedText(path)) : undefined;
   const file =
     closed === undefined ? undefined : await readBytes(Buffer.from(closed), path).catch(() => undefined);
   if (file === undefined || file.transcript.length === 0) throw error;
@@ -234,18 +229,10 @@ function watchBytes(source: AsyncIterable<Uint8Array>): {
   async function* watched(): AsyncGenerator<Uint8Array> {
     const decoder = new TextDecoder("utf-8", { fatal: true });
     let line = 1;
-    let isFirst = true;
     let isUtf8 = true;
-    let wide: InstanceType<typeof TextDecoder> | undefined;
-    for await (const bytes of source) {
-      if (isFirst && bytes[0] === 0xff && bytes[1] === 0xfe) {
-        wide = new TextDecoder("utf-16le");
-        findings.push(UTF_16);
-      }
-      const chunk = wide === undefined ? bytes : Buffer.from(wide.decode(bytes, { stream: true }), "utf8");
-      if (isFirst && chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf)
-        findings.push(BYTE_ORDER_MARK);
-      isFirst = false;
+    const onMark = (mark: "utf-8" | "utf-16"): unknown =>
+      findings.push(mark === "utf-8" ? BYTE_ORDER_MARK : UTF_16);
+    for await (const chunk of inUtf8(source, onMark)) {
       if (isUtf8) {
         try {
           decoder.decode(chunk, { stream: true });

@@ -16,7 +16,8 @@ import { formatNumber, plural } from "../../text/format-number.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { SESSION_ARGUMENT, withSessionFile } from "../sessions/open-session.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { createProgressLine, printJson } from "../terminal/output.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { createProgressLine } from "../terminal/progress-line.ts";
 import { readSession } from "./read-session.ts";
 
 /** `carryover recall`: what a session once held, by a handle or by words. */
@@ -57,7 +58,7 @@ async function runRecall(wanted: string, words: readonly string[], flags: Recall
   const found = await recallFrom(transcript, words, flags);
   if (flags.json) printJson(found);
   if ("hint" in found) throw new CliError(found.hint);
-  if (!flags.json) process.stdout.write(`${textOf(found)}\n`);
+  if (!flags.json) process.stdout.write(`${recalledText(found)}\n`);
 }
 
 /** What Claude Code keeps in a folder beside a session: its sub-agents, and outputs that were too long for a message. */
@@ -146,7 +147,7 @@ function somethingOf(found: Recalled, hint: string): Recalled {
   return found.status === "matches" && found.totalPieces === 0 ? missing(hint) : found;
 }
 
-function textOf(found: Exclude<Recalled, { status: "missing" | "failed" }>): string {
+function recalledText(found: Exclude<Recalled, { status: "missing" | "failed" }>): string {
   if (found.status === "matches") return formatMatches(found);
   return found.input === undefined ? found.text : `${found.input}\n\n${found.text}`;
 }

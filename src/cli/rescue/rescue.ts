@@ -32,21 +32,18 @@ import {
   withSessionFile,
 } from "../sessions/open-session.ts";
 import {
-  CliError,
   type ContinueFlags,
   MIN_BUDGET_TOKENS,
   parseTokenBudget,
   parseWindow,
   withContinueOptions,
-} from "../terminal/cli-error.ts";
-import {
-  colorsFor,
-  createProgressLine,
-  printJson,
-  renderTable,
-  terminalText,
-  wrapped,
-} from "../terminal/output.ts";
+} from "../terminal/arguments.ts";
+import { CliError } from "../terminal/cli-error.ts";
+import { colorsFor, terminalText } from "../terminal/output.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { createProgressLine } from "../terminal/progress-line.ts";
+import { renderTable } from "../terminal/table.ts";
+import { wrapped } from "../terminal/wrap.ts";
 import { type Diagnosis, diagnose } from "./diagnose.ts";
 import type { Finding } from "./lines/session-lines.ts";
 import { staleThoughtsOfOpenCode } from "./lines/stale-thoughts.ts";

@@ -10,7 +10,7 @@ import { printWarnings, readBytes, readInput, standardInput } from "../files/rea
 import { MIN_ID_CHARS, noSuchId } from "../files/unreadable.ts";
 import { exportSession } from "../opencode/sessions.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { createProgressLine } from "../terminal/output.ts";
+import { createProgressLine } from "../terminal/progress-line.ts";
 import {
   type FoundSession,
   findNewestSession,

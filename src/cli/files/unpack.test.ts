@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { packingOf, unpack, unpackedBytes } from "./read-input.ts";
+import { packingOf, unpack, unpackedBytes } from "./unpack.ts";
 
 /** Two lines of a rollout, packed by the zstd of a Linux distribution. */
 const PACKED_ROLLOUT = Buffer.from(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { findArgumentProblems } from "../cli.ts";
 import { forkCommand } from "../fork.ts";
 import { statsCommand } from "../stats.ts";
-import { parseSize } from "./cli-error.ts";
+import { parseSize } from "./arguments.ts";
 
 describe("the options of a command line", () => {
   it("are all looked at, with the nearest name, the value and what to give", () => {
