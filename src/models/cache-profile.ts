@@ -4,7 +4,7 @@ import { type ModelFacts, type ModelLookup, modelFacts } from "./model-facts.ts"
 import type { ModelRef } from "./model-ref.ts";
 import { lifeMs } from "./model-row.ts";
 
-/** How the cache of a model's provider counts in arithmetic; `life` is how long prompts are asked to be kept, such as "1h". */
+/** The cache profile of a model. `life` is how long prompts are asked to be kept, such as "1h". */
 export function cacheProfile(
   model: Partial<ModelRef>,
   { life, ...lookup }: ModelLookup & { readonly life?: string } = {},
@@ -12,7 +12,7 @@ export function cacheProfile(
   return cacheProfileOf(modelFacts(model, lookup), life);
 }
 
-/** The same from facts that were looked up. */
+/** The same for facts that are already looked up. */
 export function cacheProfileOf({ cache }: Pick<ModelFacts, "cache">, life?: string): CacheProfile {
   if (cache === "none") return NO_CACHE;
   const kept = life ?? cache.lives[0] ?? "5m";
@@ -39,7 +39,7 @@ export interface CacheProfile {
   readonly stepTokens: number;
 }
 
-/** A provider without a cache: everything is paid for in every request. */
+/** No cache: every request pays for its whole prompt. */
 export const NO_CACHE: CacheProfile = {
   readMultiplier: 1,
   writeMultiplier: 1,
@@ -51,7 +51,7 @@ export const NO_CACHE: CacheProfile = {
 const CACHE_PROFILE_SHAPE: Shape<CacheProfile> = {
   readMultiplier: required(numberFrom(0)),
   writeMultiplier: required(numberFrom(0)),
-  // Infinity is a cache that never ends.
+  // Infinity means that the cache never expires.
   ttlMs: required(limitFrom(0)),
   minimumTokens: required(numberFrom(0)),
   stepTokens: required(numberFrom(1)),

@@ -8,9 +8,8 @@ import builtIn from "./models.json" with { type: "json" };
 export const MODEL_ROWS: readonly ModelRow[] = builtIn as readonly ModelRow[];
 
 /**
- * What is known of a model: by its name, else what the model of its family has that is most like it, else what is usual.
- * Of several rows the one with the longest name counts. Rows of the caller count before those that are built in, cell by
- * cell: what they leave out stays.
+ * What is known of a model: the row with the longest matching name, else the most similar model of its family, else
+ * usual values. Rows of the caller override built-in rows cell by cell.
  */
 export function modelFacts({ provider, id }: Partial<ModelRef>, lookup: ModelLookup = {}): ModelFacts {
   const words = modelWords(id ?? "");
@@ -27,7 +26,7 @@ export function modelFacts({ provider, id }: Partial<ModelRef>, lookup: ModelLoo
     family,
     ...limitsOf({ words, own, named, alike }),
     cache: cacheOf(row, prices),
-    // The prices of another model are those of nobody.
+    // Prices are never taken over from another model.
     ...omitUndefined({ prices: known === "name" ? prices : undefined, longPrompts: row.longPrompts }),
     ...omitUndefined({ alwaysThinks: row.alwaysThinks, source: row.source, readOn: row.readOn }),
     afterEdit: row.afterEdit ?? "kept",
@@ -41,8 +40,8 @@ export function modelFacts({ provider, id }: Partial<ModelRef>, lookup: ModelLoo
 }
 
 /**
- * The window of a model that was seen to take a prompt of this size: the next larger one of its family, where there is
- * one, since a window grows in steps.
+ * The window of a model that accepted a prompt of this size: the next larger window in its family, because windows
+ * grow in steps.
  */
 export function windowThatTook(
   model: Partial<ModelRef>,
@@ -66,7 +65,7 @@ export interface ModelLookup {
   readonly on?: string | undefined;
 }
 
-/** What is known of a model; every cell that the engine needs has a value, and `assumed` names those that nobody stated. */
+/** The facts of a model. Every cell that the engine needs has a value; `assumed` names those that no row states. */
 export interface ModelFacts {
   /** `family`: the facts are those of `name`, a model of its family. `none`: they are what is usual. */
   readonly known: "name" | "family" | "none";
@@ -88,7 +87,7 @@ export interface ModelFacts {
   readonly resend: Resend;
   readonly tokenizer: string;
   readonly tokenizerMeasured: boolean;
-  /** Cells that no row states for this model. */
+  /** Cells without a source for this model. */
   readonly assumed: readonly AssumableCell[];
   readonly source?: string;
   readonly readOn?: string;
@@ -99,18 +98,18 @@ type AssumableCell = "contextTokens" | "outputTokens" | "cache";
 
 /** A provider's cache in multiples of the price of input. */
 export interface ModelCache {
-  /** How long a prompt may be kept; what is asked for without further words first. */
+  /** How long a prompt may be kept; the default first. */
   readonly lives: readonly string[];
   readonly readFactor: number;
-  /** By how long it is kept; as input where it is not named. */
+  /** By lifetime; 1 (the price of input) for others. */
   readonly writeFactor: Readonly<Record<string, number>>;
   readonly leastTokens: number;
   readonly stepTokens: number;
 }
 
-/** What most models took when nothing better was known. */
+/** Values of most models when nothing better is known. */
 const USUAL = { contextTokens: 128_000, outputTokens: 16_384 };
-/** A cache that is not known: an edit is paid for, and waits for a short pause only. */
+/** For an unknown cache: an edit counts as a cache miss, and the cache expires soon. */
 const USUAL_CACHE = { life: "5m", readFactor: 0.1, writeFactor: 1.25, leastTokens: 1_024, stepTokens: 1 };
 
 interface FoundRows {
@@ -123,7 +122,7 @@ interface FoundRows {
 function limitsOf({ words, own, named, alike }: FoundRows) {
   const inName = windowInName(words);
   const known = named?.contextTokens === undefined ? alike : named;
-  // An input limit belongs to the window that it stands beside.
+  // An input limit is only valid together with the window of the same row.
   const window: Partial<ModelRow> =
     own?.contextTokens !== undefined
       ? own
@@ -134,7 +133,7 @@ function limitsOf({ words, own, named, alike }: FoundRows) {
   return {
     contextTokens,
     ...omitUndefined({ inputTokens }),
-    // Nobody answers with more than a window holds.
+    // The output cannot exceed the window.
     outputTokens:
       own?.outputTokens ??
       named?.outputTokens ??
@@ -161,7 +160,7 @@ function cacheOf({ cache = {} }: Partial<ModelRow>, prices: DatedPrices | undefi
   return { ...rest, readFactor: USUAL_CACHE.readFactor, writeFactor: usual };
 }
 
-/** Without the last digits of a division, which are those of binary fractions. */
+/** Rounds away binary fractions of a division. */
 function share(price: number, input: number): number {
   return Number((price / input).toPrecision(9));
 }
@@ -200,7 +199,7 @@ function namedRow(words: readonly string[], rows: readonly ModelRow[]): ModelRow
   return best;
 }
 
-/** The row of a family that shares most words with the name, its main version, then all of its version; of equal ones the newest. */
+/** The most similar row of a family: most shared words, then main version, then whole version, then the newest. */
 function likestRow(words: readonly string[], family: string): ModelRow | undefined {
   let [best, most]: [ModelRow | undefined, number] = [undefined, -1];
   const version = words.filter(isNumber);

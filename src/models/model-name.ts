@@ -1,18 +1,18 @@
 /**
- * The words of a model's name, in small letters and without dates. Bedrock, Vertex, Foundry, OpenRouter and other
- * gateways put words before and behind a name and write its version with a dot, a dash or a "p"; words make them equal.
+ * Splits a model id into lower-case words, without dates. Gateways (Bedrock, Vertex, Foundry, OpenRouter, …) add
+ * words and write versions with a dot, a dash or a "p"; as words they are equal.
  */
 export function modelWords(id: string): readonly string[] {
   return (
     id
       .slice(0, MAX_NAME_CHARS)
       .toLowerCase()
-      // Region and account are no words of the model.
+      // Drop the region and the account of an ARN.
       .replace(/^arn:.*\//, "")
       .replace(/(\d)p(\d)/g, "$1-$2")
       .replace(/[^a-z0-9]+/g, "-")
       .replace(/-20\d{6}(?=-|$)|-20\d\d-\d\d-\d\d(?=-|$)/g, "")
-      // Some put the version first; until 3.7 that was the model's own name.
+      // Some write the version first. Until 3.7 that was the official name.
       .replace(/\bclaude-((?:[4-9]|\d\d)(?:-\d{1,2})?)-(fable|haiku|mythos|opus|sonnet)\b/g, "claude-$2-$1")
       .split("-")
       .filter((word) => word !== "")
@@ -21,7 +21,7 @@ export function modelWords(id: string): readonly string[] {
 
 const MAX_NAME_CHARS = 300;
 
-/** Whether a name with these words is that of the model, and not of another version or size of it. */
+/** Whether these words name that model, and not another version or size of it. */
 export function isModelNamed(words: readonly string[], name: readonly string[]): boolean {
   const last = name.at(-1);
   if (last === undefined) return false;
@@ -32,10 +32,10 @@ export function isModelNamed(words: readonly string[], name: readonly string[]):
   });
 }
 
-/** Words that make another model of a name. */
+/** Words for sizes and variants: with one more of them it is another model. */
 const SIZES: ReadonlySet<string> = new Set("air fast flash lite mini nano pro turbo".split(" "));
 
-/** The window that stands in a name, as in "claude-opus-4-6[1m]" or "gpt-4-32k". */
+/** The window size in a name, as in "claude-opus-4-6[1m]" or "gpt-4-32k". */
 export function windowInName(words: readonly string[]): number | undefined {
   for (const word of words.toReversed()) {
     const [, count, unit] = /^(\d{1,4})([km])$/.exec(word) ?? [];
@@ -44,7 +44,7 @@ export function windowInName(words: readonly string[]): number | undefined {
   return undefined;
 }
 
-/** The family that a model belongs to by its name, or by the provider of which nobody else's models are. */
+/** The family of a model: by its name, or by a provider that only serves its own models. */
 export function familyOf(words: readonly string[], provider = ""): string | undefined {
   const name = words.join("-");
   if (OTHER_FAMILIES.test(name)) return undefined;
@@ -62,8 +62,8 @@ const FAMILIES: readonly (readonly [family: string, pattern: RegExp])[] = [
   ["gpt", /\b(?:gpt|chatgpt|codex|openai|o[134])\b|\bgpt\d/],
 ];
 
-/** Models of others, also those that a provider serves beside its own, and open ones with its name. */
+/** Names of other families, which also appear at providers of these families. */
 const OTHER_FAMILIES =
   /\b(?:gpt-oss|gemma|learnlm|llama|mistral|mixtral|codestral|devstral|qwen|qwq|phi|command|nova|granite|minimax)/;
-/** They speak a provider's language and have models of anybody. */
+/** Providers that serve models of any family through a known interface. */
 const SERVERS = /compatible|bedrock|vertex(?!.*(?:anthropic|gemini))/i;

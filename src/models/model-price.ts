@@ -16,7 +16,9 @@ export function priceOf(model: Partial<ModelRef>, lookup: ModelLookup = {}): Mod
   return prices && { ...prices, ...omitUndefined({ longPrompts, source, readOn }) };
 }
 
-/** What a token costs that is written to the cache and kept so long, or as long as is usual; as input where that is not known. */
+/**
+ * The price of writing a token to the cache for this lifetime, or for the usual one; the price of input when unknown.
+ */
 export function writePrice({ input, cacheWrite = {} }: DatedPrices, life?: string): number {
   const usual = Object.values(cacheWrite)[0] ?? input;
   return life === undefined ? usual : (cacheWrite[life] ?? usual);

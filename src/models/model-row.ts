@@ -36,13 +36,15 @@ export interface ModelCells {
   readonly outputTokens?: number;
   /** US dollars for a million tokens, list prices of direct access. With several rows the newest that is in force counts. */
   readonly prices?: readonly DatedPrices[];
-  /** From so many tokens of prompt on, cached ones included, everything of the request costs this many times as much. */
+  /** For prompts longer than this, cached tokens included, the whole request costs more by these factors. */
   readonly longPrompts?: LongPrompts;
   readonly cache?: CacheFacts | "none";
   /** Thinking cannot be switched off. */
   readonly alwaysThinks?: boolean;
   readonly afterEdit?: AfterEdit;
-  /** The provider sums up when it is asked, in a signed block that stands for exactly these messages. Bedrock does not serve that. */
+  /**
+   * The provider can compact on demand, into a signed block that stands for exactly these messages. Bedrock cannot.
+   */
   readonly compaction?: "on-demand";
   readonly resend?: Resend;
   /** The family of its tokenizer. */
@@ -53,19 +55,19 @@ export interface ModelCells {
   readonly source?: string;
   /** The day on which that was read, such as "2026-11-17". */
   readonly readOn?: string;
-  /** What is to be known about a cell, for instance that sources disagree. */
+  /** Remarks on cells, for example that sources disagree. */
   readonly remarks?: Readonly<Record<string, string>>;
 }
 
 /**
- * What happens to a thought when something before it was changed: the request is `refused`, the thought is `dropped`
- * without a word, or it is `kept`.
+ * What happens to a thought when an earlier message is edited: the provider refuses the request, drops the thought
+ * silently, or keeps it.
  */
 export type AfterEdit = "refused" | "dropped" | "kept";
 
 /**
- * Which thoughts a request must bring back: those of all turns with tool calls, those of the running turn, none though
- * answers get worse without them (`advised`), or none.
+ * Which thoughts must be sent again: those of all turns with tool calls, those of the running turn, none (`advised`:
+ * answers get worse without them), or none at all.
  */
 export type Resend = "tool-turns" | "running-turn" | "advised" | "optional";
 
@@ -73,13 +75,13 @@ export type Resend = "tool-turns" | "running-turn" | "advised" | "optional";
 export interface DatedPrices {
   /** The first day of these prices; unset for those before all others. */
   readonly from?: string;
-  /** Sent as it is. */
+  /** Uncached input. */
   readonly input: number;
   /** Written by the model, its thinking included. */
   readonly output: number;
   /** Read from the cache. */
   readonly cacheRead: number;
-  /** Written to the cache, by how long that is kept. As input when unset. */
+  /** Written to the cache, by lifetime. The price of input when unset. */
   readonly cacheWrite?: Readonly<Record<string, number>>;
 }
 
@@ -96,7 +98,7 @@ export interface CacheFacts {
   /** How long a prompt is kept, such as "5m" or "1h"; what is asked for without further words first. */
   readonly lives?: readonly string[];
   readonly readFactor?: number;
-  /** By how long it is kept. As input when unset. */
+  /** By lifetime. 1 when unset. */
   readonly writeFactor?: Readonly<Record<string, number>>;
   /** A shorter prompt is not cached. */
   readonly leastTokens?: number;

@@ -2,7 +2,7 @@ import { type TokenFamily, tokenFamily } from "../text/tokens/estimate-tokens.ts
 import { type ModelLookup, modelFacts } from "./model-facts.ts";
 import type { ModelRef } from "./model-ref.ts";
 
-/** Whose tokens a model counts; where no model is named, o200k's. */
+/** The token family of a model; `gpt` (o200k) without a model. */
 export function tokenFamilyOf(
   model: Partial<ModelRef> | undefined,
   { rows }: Pick<ModelLookup, "rows"> = {},
@@ -15,6 +15,6 @@ export function tokenFamilyOf(
   return family;
 }
 
-/** Each message of a conversation asks. */
+/** Cached: estimates ask for every message. */
 const known = new Map<string, TokenFamily>();
 const MAX_KNOWN = 1_000;

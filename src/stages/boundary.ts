@@ -25,7 +25,7 @@ export function compactionBoundary(options: CompactionBoundaryOptions): Stage {
     const edits: Edit[] = [];
     for (const [index, message] of transcript.slice(0, firstKept).entries()) {
       const isTail = index >= tailFrom && index < markerIndex;
-      // A summary stands for the conversation, not for the instructions that every request begins with.
+      // A summary replaces the conversation, not the system messages.
       const isInstruction = system === "keep" && message.role === "system";
       // A marker in the tail belongs to an older compaction; left there, it would count as the newest.
       const isKept = isInstruction || (isTail && !(from === "summary" && compactionPart(message)));
@@ -110,8 +110,8 @@ export function findCompletedCompaction(transcript: Transcript): CompletedCompac
 }
 
 /**
- * Hides summaries that failed, were aborted or are still being written: their text cannot be trusted. Whether any answer
- * tells how it finished is looked for in all messages, where these are not all.
+ * Hides summaries that failed, were aborted or are still being written: their text cannot be trusted. `all` are all
+ * messages, in case `messages` are only some of them: they tell whether this source records how an answer ended.
  */
 export function hideFailedSummaries(messages: Transcript, all: Transcript = messages): readonly Edit[] {
   const summaries = messages.filter(({ summary }) => summary === true);
@@ -147,7 +147,7 @@ function tailStart(transcript: Transcript, { tailStartId }: CompactionPart, mark
   return index < markerIndex ? index : -1;
 }
 
-/** The newest compaction marker while it waits for its summary; a failed summary ends the wait as well. */
+/** The newest compaction marker if it still waits for its summary; a failed summary ends the wait too. */
 export function pendingMarker(transcript: Transcript): CompactionPart | undefined {
   const markerIndex = transcript.findLastIndex(
     (message) => isVisibleToModel(message) && compactionPart(message) !== undefined,
@@ -162,8 +162,8 @@ export function pendingMarker(transcript: Transcript): CompactionPart | undefine
 }
 
 /**
- * The index of the first message of the newest turns; 0 while there are no more turns than these. A turn begins with
- * a user message, and a compaction marker is one.
+ * The index at which the newest turns begin; 0 when there are no more turns than these. A turn begins with a user
+ * message; a compaction marker is one.
  */
 export function startOfNewestTurns(messages: Transcript, protectTurns: number): number {
   let turns = 0;

@@ -18,11 +18,10 @@ import { isVisibleToModel, type Message, type MessageId, type Transcript } from 
 import { filterCompacted } from "./boundary.ts";
 
 /**
- * Decides which edits pay for themselves: what they save on every later request, against writing again all that the
- * provider had cached after the first of them. The others wait until they pay, or until the cache has expired.
- *
- * A cached prefix ends at the first changed byte, so once one message is edited, edits of all later messages cost
- * nothing more: the best choice is always all edits from some message on.
+ * Decides which edits pay for themselves: what they save on every later request, against sending again everything
+ * that was cached after the first edit. The others wait until they pay or the cache expires. A cached prefix ends at
+ * the first changed byte, so once one message is edited, edits of later messages cost nothing more. The best choice
+ * is therefore always all edits from some message on.
  */
 export function planEdits(request: PlanEditsRequest): EditPlan {
   checkRequest(request);
@@ -65,9 +64,9 @@ export interface PlanEditsRequest {
   readonly thoughts?: LostThoughts;
 }
 
-/** What thoughts cost that have to be thought again. */
+/** The price of thinking again. */
 export interface LostThoughts {
-  /** Of a message; 0 where it has none, or they are lost already. */
+  /** Tokens of the thoughts of a message; 0 when it has none or they are already lost. */
   readonly tokensOf: (message: Message) => number;
   /** The price of output in multiples of the price of input. */
   readonly multiplier: number;
@@ -75,24 +74,27 @@ export interface LostThoughts {
 
 /** Which edits to apply now and which to keep for later. */
 export interface EditPlan {
-  /** In the order in which they were given. */
+  /** In the given order. */
   readonly apply: readonly Edit[];
   readonly wait: readonly Edit[];
-  /** So many tokens have to come in before a choice can pay, at least; 0 where one does. */
+  /** How many more tokens must arrive before an edit can pay, at least; 0 when one pays now. */
   readonly lackingTokens: number;
   readonly arithmetic: CacheArithmetic;
 }
 
-/** Every figure behind a plan. `BaseTokens` are weighted by price: one costs as much as an ordinary input token. */
+/** All numbers behind a plan. `BaseTokens` are weighted by price: one costs as much as an uncached input token. */
 export interface CacheArithmetic extends CachePrices {
   readonly chosen: EditTally;
   /** The same sums for all edits together, whether or not they are applied. */
   readonly all: EditTally;
 }
 
-/** What the arithmetic assumes about the provider's cache. */
+/** Assumptions about the provider's cache. */
 export interface CachePrices {
-  /** Cold: the prefix has expired, or nothing was sent yet. Uncached: the provider keeps no prompt, or none so short. */
+  /**
+   * `cold`: the prefix has expired, or nothing was sent yet. `uncached`: the provider does not cache, or not prompts
+   * this short.
+   */
   readonly cache: "warm" | "cold" | "uncached";
   readonly cachedTokens: number;
   readonly readMultiplier: number;
@@ -100,18 +102,18 @@ export interface CachePrices {
   readonly expectedTurns: number;
 }
 
-/** The sums for all edits from one place on. */
+/** The sums for all edits from one message on. */
 export interface EditTally {
-  /** Where the first change is among the messages that are sent; Infinity when none of them changes. */
+  /** Index of the first changed message that is sent; Infinity when none changes. */
   readonly firstIndex: number;
   readonly savedTokensPerTurn: number;
   /** Cached tokens that have to be sent again. */
   readonly rewrittenTokens: number;
   readonly savedBaseTokens: number;
   readonly rewriteBaseTokens: number;
-  /** What it costs to think again what is lost behind the first edit; unset where no thought is. */
+  /** The price of thinking again after the first edit; unset when no thought is lost. */
   readonly thoughtBaseTokens?: number;
-  /** What is left of the saving once the rewriting and the thoughts are paid. */
+  /** The saving minus the cache miss and the lost thoughts. */
   readonly netBaseTokens: number;
   /** The number of requests from which on it pays. */
   readonly breakEvenTurns: number;
@@ -156,7 +158,7 @@ function pricesOf({ profile, expectedTurns, idleMs = 0 }: PlanEditsRequest, wire
   return { ...state, readMultiplier, writeMultiplier, expectedTurns };
 }
 
-/** One tally for each place with an edit, from the last place to the first. */
+/** One tally for each edited message, from the last to the first. */
 function tallyFromEachPlace(wire: CachedWire, prices: CachePrices): readonly EditTally[] {
   const { cache, readMultiplier, writeMultiplier, expectedTurns } = prices;
   const premium = writeMultiplier - readMultiplier;
@@ -168,7 +170,7 @@ function tallyFromEachPlace(wire: CachedWire, prices: CachePrices): readonly Edi
     else freshSavedTokens += savedTokens;
     const savedTokensPerTurn = cachedSavedTokens + freshSavedTokens;
     const rewrittenTokens = cache === "warm" ? Math.max(0, cachedTokensBehind - cachedSavedTokens) : 0;
-    // What was not cached yet would have been written once before it could be read.
+    // Tokens that are not cached yet would have been written once before they could be read.
     const freshBaseTokens = freshSavedTokens * premium;
     const savedBaseTokens = savedTokensPerTurn * expectedTurns * readMultiplier + freshBaseTokens;
     const rewriteBaseTokens = rewrittenTokens * premium;
@@ -193,7 +195,10 @@ function turnsUntil(costBaseTokens: number, savedBaseTokensPerTurn: number): num
   return Math.max(0, costBaseTokens / savedBaseTokensPerTurn);
 }
 
-/** The tally with the largest net saving; with a need, the cheapest that meets it, or all edits when none does. */
+/**
+ * The tally with the largest net saving. When tokens are needed, the cheapest one that frees enough, or all edits
+ * when none does.
+ */
 function choose(tallies: readonly EditTally[], neededTokens: number): EditTally {
   if (neededTokens > 0) {
     const enough = tallies.filter((tally) => tally.savedTokensPerTurn >= neededTokens);
@@ -204,8 +209,8 @@ function choose(tallies: readonly EditTally[], neededTokens: number): EditTally 
 }
 
 /**
- * A token that comes in, and lets one go, saves being read on every request. What stands behind the newest edit may be
- * old enough to go soon: a token of that also saves being written again.
+ * How many new tokens make an edit pay. A new token lets an old one be removed, which then is not read on every
+ * request. Tokens after the newest edit may soon be old enough too; removing those also saves writing them again.
  */
 function lackingTokens(
   tallies: readonly EditTally[],
@@ -227,13 +232,13 @@ function bestOf([first, ...others]: readonly EditTally[]): EditTally | undefined
   return others.reduce((best, tally) => (tally.netBaseTokens > best.netBaseTokens ? tally : best), first);
 }
 
-/** The messages of the next request with their sizes, and where each edit changes them first. */
+/** Measures the messages of the next request, and finds where each edit changes them first. */
 function measureWire(request: PlanEditsRequest): CachedWire {
   const { transcript, edits, tokensOf = quarterOfChars, thoughts } = request;
   const window = filterCompacted(transcript);
   const indexes = new Map(window.map(({ id }, index) => [id, index]));
   const tokensBefore = runningTotals(window.map(tokensOf), request.leadingTokens ?? 0);
-  // The newest answer and what came after it have not been part of any request yet.
+  // The newest answer and everything after it were not part of a request yet.
   const cachedEnd = Math.max(
     0,
     window.findLastIndex(({ role }) => role === "assistant"),
@@ -250,7 +255,7 @@ function measureWire(request: PlanEditsRequest): CachedWire {
   const editedPlaces = [...savedAt].map(([index, savedTokens]): EditedPlace => {
     const isCached = index < cachedEnd;
     const cachedTokensBehind = isCached ? cachedTokens - (reusableBefore[index] ?? 0) : 0;
-    // What stands in the edited message itself was thought before it.
+    // Thoughts in the edited message itself come before the edit and stay valid.
     const thoughtTokensBehind = (thoughtsBefore.at(-1) ?? 0) - (thoughtsBefore[index + 1] ?? 0);
     return { index, savedTokens, isCached, cachedTokensBehind, thoughtTokensBehind };
   });
@@ -269,12 +274,12 @@ function measureWire(request: PlanEditsRequest): CachedWire {
 /** The messages of the next request, as a provider's cache sees them. */
 interface CachedWire {
   readonly totalTokens: number;
-  /** The part of it that was in the last request. */
+  /** Tokens that were in the last request. */
   readonly cachedTokens: number;
-  /** The places with an edit, last first. */
+  /** The edited messages, last first. */
   readonly editedPlaces: readonly EditedPlace[];
   readonly thoughtMultiplier: number;
-  /** What is sent from the newest of these places on, the newest answer too. */
+  /** Tokens sent from the last edited message on, the newest answer included. */
   readonly behindTokens: number;
   /** The index of the first message that an edit changes; Infinity when it changes none. */
   readonly placeOfEdit: (index: number) => number;
@@ -284,9 +289,9 @@ interface EditedPlace {
   readonly index: number;
   readonly savedTokens: number;
   readonly isCached: boolean;
-  /** Cached tokens that a change at this place makes useless. */
+  /** Cached tokens that a change here invalidates. */
   readonly cachedTokensBehind: number;
-  /** Tokens of the thoughts behind it. */
+  /** Tokens of the thoughts after it. */
   readonly thoughtTokensBehind: number;
 }
 
@@ -296,7 +301,7 @@ function quarterOfChars(message: Message): number {
   return Math.round(charsOf(message) / CHARS_PER_TOKEN);
 }
 
-/** Entry `i` is what stands before item `i`; there is one entry more than items. */
+/** Running totals: entry `i` is the sum before item `i`, so there is one entry more than items. */
 function runningTotals(sizes: readonly number[], start: number): readonly number[] {
   const totals = [start];
   let total = start;
@@ -325,7 +330,7 @@ function placesOf(edits: readonly Edit[], indexes: ReadonlyMap<MessageId, number
   });
 }
 
-/** What the edits save at each message, by its index. */
+/** Tokens that the edits save in each message, by its index. */
 function savedTokensAt(
   { edits, tokensOf = quarterOfChars }: PlanEditsRequest,
   window: Transcript,
@@ -341,7 +346,7 @@ function savedTokensAt(
     const place = places[index] ?? NOWHERE;
     if (place === NOWHERE) continue;
     const id = edit.type === "insert-message" ? edit.message.id : edit.messageId;
-    // Several edits of one message are measured once, by what they do together.
+    // Several edits of one message are measured together.
     const savedTokens = measured.has(id) ? 0 : sizeOf(before.get(id)) - sizeOf(after.get(id));
     measured.add(id);
     saved.set(place, (saved.get(place) ?? 0) + savedTokens);
@@ -349,7 +354,10 @@ function savedTokensAt(
   return saved;
 }
 
-/** For each message, how much of the prompt before it a provider can still read when the message changes. */
+/**
+ * For each message: how much of the prompt before it the provider can still read from the cache when this message
+ * changes.
+ */
 function reusableTokens(
   { breakpoints, profile }: PlanEditsRequest,
   { indexes, tokensBefore }: { indexes: ReadonlyMap<MessageId, number>; tokensBefore: readonly number[] },

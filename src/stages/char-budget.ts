@@ -38,15 +38,15 @@ export interface CharBudgetOptions {
 }
 
 const BUDGET_SHAPE: Shape<CharBudgetOptions, "frameChars" | "render"> = {
-  // Less could not hold the frame and a notice.
+  // Less cannot hold the frame and a notice.
   maxChars: required(limitFrom(512)),
   frameChars: withDefault(callback, () => 0),
   render: withDefault(callback, renderMessage),
 };
 
 /**
- * The half of `charBudget` that hides messages: summaries, the newest message, and as many before it as fit stay, and
- * may still be too long. Messages that cannot stay are not rendered.
+ * The first half of `charBudget`: hides the oldest messages. Summaries, the newest message and as many messages
+ * before it as fit stay; they may still be too long. Messages that cannot stay are not rendered.
  */
 export function hideOldest(
   transcript: Transcript,
@@ -70,7 +70,7 @@ export function hideOldest(
     if (!isPinned) hidden--;
     first--;
   }
-  // Hiding a message adds a notice to the frame, for which the oldest kept message may have to go.
+  // A hidden message adds a notice to the frame, which may push out the oldest kept message.
   while (hidden > 0 && sizes.length > 1 && chars + frameChars(hidden) > maxChars) {
     chars -= sizes.pop() ?? 0;
     if (!pinned.has(shown[first] as Message)) hidden++;
@@ -136,7 +136,7 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
     const sizes = message.parts.map((part) => renderMessage({ ...message, parts: [part] }).length);
     let shownParts = sizes.filter((chars) => chars > 0).length;
     const labelChars = renderMessage({ ...message, parts: [{ type: "text", text: "." }] }).length - 1;
-    // A call that is signed for others can only go behind them.
+    // A signed call can only be hidden after the calls that need its signature.
     const isSigned = (index: number): boolean => {
       const part = message.parts[index];
       return part?.type === "tool" && part.signed === true;
@@ -145,7 +145,7 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
     for (const [partIndex, chars] of inOrder) {
       if (excessChars <= 0) return edits;
       if (chars === 0) continue;
-      // The label of the message goes with its last part, a line break with each of the others.
+      // The message label is removed with its last part; every other part takes a line break.
       excessChars -= shownParts === 1 ? chars : chars - labelChars + 1;
       shownParts--;
       edits.push({
@@ -162,7 +162,9 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
   return edits;
 }
 
-/** True when all messages and their frame fit; stops rendering as soon as they do not, and seldom begins in vain. */
+/**
+ * True when all messages and the frame fit. Stops rendering as soon as they do not; a cheap lower bound comes first.
+ */
 export function fitsBudget(messages: Transcript, options: FitOptions): boolean {
   const { maxChars, frameChars = () => 0, render = renderMessage } = options;
   const atLeast = options.leastChars ?? (options.render === undefined ? leastChars : () => 0);
@@ -179,7 +181,7 @@ export function fitsBudget(messages: Transcript, options: FitOptions): boolean {
   return true;
 }
 
-/** A budget, and a lower bound of what `render` gives; that of `renderMessage` is known. */
+/** A budget with a lower bound of what `render` gives; for `renderMessage` it is known. */
 export interface FitOptions extends CharBudgetOptions {
   readonly leastChars?: (message: Message) => number;
 }

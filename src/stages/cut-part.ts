@@ -74,11 +74,11 @@ interface ClipInput {
   readonly previewChars?: number;
 }
 
-/** A part with a line in the place of each medium; the same reference when it has none. */
+/** Replaces media by a line with their name; the same reference when the part has none. */
 export function withoutMedia(part: Part, { summary }: Message): Part {
   if (part.type === "file") {
     const text: TextPart = { type: "text", text: mediaLine(part), synthetic: true };
-    // A summary that has no text yet must not seem to have one.
+    // A summary without text must stay without text.
     return summary === true ? { ...text, text: "", agentVisible: false } : text;
   }
   if (part.type !== "tool" || isCleared(part)) return part;
@@ -88,7 +88,7 @@ export function withoutMedia(part: Part, { summary }: Message): Part {
   return { ...part, outcome: { ...outcome, output: lines.join("\n"), attachments: [] } };
 }
 
-/** The line that stands where a medium was. */
+/** The line in place of a file. */
 export function mediaLine(file: FilePart): string {
   const name = describeFile(file).replace(/\s+/g, " ").slice(0, 200);
   return `[File left out: ${name.toWellFormed()}]`;

@@ -3,7 +3,9 @@ import { isObject, type UnknownObject } from "../text/unknown-value.ts";
 import { isVisibleToModel, type Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 
-/** What a call did to one file, where the tool's name and input say so reliably. Of commands `fileChanges` reads what can be told. */
+/**
+ * What a call did to one file, when the tool's name and input say so reliably. For shell commands see `fileChanges`.
+ */
 export function fileAccess({ tool, input }: Pick<ToolPart, "tool" | "input">): FileAccess | undefined {
   try {
     return isObject(input) ? accessOf(tool.toLowerCase().replaceAll("-", "_"), input) : undefined;
@@ -55,7 +57,7 @@ const CONTENT_FIELDS = ["content", "contents", "file_text", "text"];
 const PAIR_FIELDS = ["view_range", "line_range", "lineRange", "range"];
 const FIRST_LINE_FIELDS = ["start_line", "startLine", "start_line_one_indexed"];
 const LAST_LINE_FIELDS = ["end_line", "endLine", "end_line_one_indexed_inclusive"];
-/** Fields on which the result does not depend. */
+/** Input fields that do not change the result of a read. */
 const REMARK_FIELDS = ["description", "explanation"];
 const RANGE_AND_REMARK_FIELDS = new Set([
   ...["offset", "limit", "command"],
@@ -141,12 +143,12 @@ function firstOf(input: UnknownObject, names: readonly string[]): unknown {
   return name === undefined ? undefined : input[name];
 }
 
-/** What is known of the files of a conversation, by what was done to each last. The newest stand last. */
+/** Files of a conversation by the last thing done to them, newest last. */
 interface FileLedger {
   /** Neither created nor changed. */
   readonly filesRead: readonly string[];
   readonly filesCreated?: readonly string[];
-  /** Known before, or changed by part. */
+  /** Files that were known before, or changed in part. */
   readonly filesChanged: readonly string[];
   readonly filesDeleted?: readonly string[];
 }
@@ -189,10 +191,10 @@ export function recordFiles(known: FileLedger, messages: Transcript, clean: Clea
   };
 }
 
-/** No file is known. */
+/** An empty ledger. */
 export const NO_FILES: FileLedger = { filesRead: [], filesChanged: [] };
 
-/** The newest files whose lists take at most so many characters: those that were only read give way first. */
+/** Shortens the lists to a number of characters: files that were only read are dropped first, then the oldest. */
 export function newestFiles(files: FileLedger, maxChars: number): FileLedger {
   let leftChars = maxChars;
   const take = (paths: readonly string[] = []): readonly string[] => {
@@ -210,7 +212,7 @@ export function newestFiles(files: FileLedger, maxChars: number): FileLedger {
   return { filesRead: take(files.filesRead), filesChanged, filesCreated, filesDeleted };
 }
 
-/** The ledger for a model, one line a list; lists without files are left out. */
+/** The ledger as text for a model, one line per list, empty lists left out. */
 export function listFiles(files: FileLedger, quote: (path: string) => string): readonly string[] {
   return LISTS.toReversed().flatMap((name) => {
     const paths = files[name] ?? [];
@@ -225,7 +227,7 @@ type FileState = keyof FileLedger;
 const LISTS: readonly FileState[] = ["filesRead", "filesDeleted", "filesChanged", "filesCreated"];
 const MAX_FILES = 300;
 
-/** A relative path of a command is the file that is known by its whole path, when only one is. */
+/** Resolves the relative path of a command to a known file when exactly one fits. */
 function sameFile(path: string, known: ReadonlyMap<string, unknown>): string {
   if (path === "" || path.startsWith("/") || known.has(path)) return path;
   const whole = [...known.keys()].filter((each) => each.endsWith(`/${path}`));
@@ -245,7 +247,7 @@ export function fileChanges(part: Pick<ToolPart, "tool" | "input" | "outcome">):
     const access = fileAccess(part);
     const path = access?.path;
     if (access !== undefined && path !== undefined) {
-      // A tool that says so knows better whether the file was there.
+      // When the tool says whether the file existed, trust it.
       const wasThere = (): boolean =>
         outcome.status === "done" && /overwr|has been updated/.test(outcome.output.slice(0, 500));
       return [
@@ -259,7 +261,7 @@ export function fileChanges(part: Pick<ToolPart, "tool" | "input" | "outcome">):
     if (access !== undefined || EDIT_TOOLS.has(tool)) return texts.flatMap(patchChanges);
     return SHELLS.test(tool) ? shellChanges(commandOf(input)) : [];
   } catch {
-    // An input that cannot be read names no file.
+    // An unreadable input names no file.
     return [];
   }
 }
@@ -273,7 +275,7 @@ function patchChanges(patch: unknown): readonly FileChange[] {
   for (const [all, verb, file, before, after] of patch.matchAll(PATCHED)) {
     const path = (file ?? after ?? before)?.trim();
     if (path === undefined) continue;
-    // The file that is moved stands before where it goes.
+    // In a patch, the moved file is named before its target.
     if (verb === "Move") changes.push({ type: "delete", path: changes.pop()?.path ?? path });
     const isGone = verb === "Delete" || (file ?? after) === undefined;
     const isNew = verb === "Add" || verb === "Move" || all.startsWith("--- /dev/null");
@@ -291,7 +293,7 @@ function commandOf(input: unknown): string {
   return typeof text === "string" ? text : "";
 }
 
-/** What the commands of a script did to files, as far as its words say so without running it. */
+/** What a shell script did to files, as far as its words tell without running it. */
 function shellChanges(script: string): readonly FileChange[] {
   if (script.length > MAX_SCRIPT_CHARS) return [];
   const changes: FileChange[] = script.includes("*** Begin Patch") ? [...patchChanges(script)] : [];
@@ -335,14 +337,14 @@ function shellChanges(script: string): readonly FileChange[] {
 const MAX_PATH_CHARS = 1_000;
 const MAX_CHANGES = 200;
 const MAX_SCRIPT_CHARS = 100_000;
-/** What the shell expands, a device, or the number of a stream. */
+/** A word that is no file name: one that the shell expands, a device, or a stream number. */
 const EXPANDED = /[$*?`{}\n&<>]|^\/dev\/|^\d*$/;
 
 /** The simple commands of a script, word by word. */
 function readCommands(script: string): readonly string[][] {
   const commands: string[][] = [[]];
   for (const [text, plain] of withoutHereDocuments(script).matchAll(SHELL_WORD)) {
-    // A quote that is never closed: what follows is no command.
+    // An unclosed quote: what follows cannot be parsed.
     if (text === "'" || text === '"') break;
     if (plain !== undefined) commands.at(-1)?.push(unquote(plain));
     // `2>&1` goes to no file.
@@ -362,7 +364,7 @@ function unquote(word: string): string {
   );
 }
 
-/** The texts that commands are given stand in the script, and are no commands. */
+/** Removes here-documents, which are input of commands and no commands. */
 function withoutHereDocuments(script: string): string {
   let rest = script;
   for (let left = MAX_HERE_DOCUMENTS; left > 0; left--) {

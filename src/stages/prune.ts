@@ -124,7 +124,7 @@ function planPrune(messages: Transcript, settings: Required<PruneOptions>): Prun
 function walkBack(messages: Transcript, settings: Required<PruneOptions>) {
   const { protectTokens, protectTurns, estimate } = settings;
   const isProtected = createToolMatcher(settings.protectedTools);
-  // Only messages that are still sent count.
+  // Only messages after the newest compaction are sent.
   const window = filterCompacted(messages);
   const end = startOfNewestTurns(window, protectTurns);
   const start =
@@ -135,7 +135,7 @@ function walkBack(messages: Transcript, settings: Required<PruneOptions>) {
   let prunedTokens = 0;
   let stoppedBy: PruneStop = start > 0 ? "summary" : end > 0 ? "start" : "guard";
   for (const result of toolResults(window.slice(start, end)).toReversed()) {
-    // Of an archived result only the line that names its summary is left, which has to stay.
+    // An archived result is only the line that names its summary, which must stay.
     if (result.status !== "done" || isProtected(result.part.tool) || hasOnlyStub(result.part)) continue;
     if (result.cleared) {
       stoppedBy = "cleared";

@@ -8,9 +8,9 @@ import { isVisibleToModel, type Message, normalizePartText, withText } from "../
 import type { FilePart, Part, ToolPart } from "../transcript/part.ts";
 
 /**
- * Replaces secrets in texts, inputs and results by typed placeholders. It goes before anything that cuts: half a key is
- * no longer recognised. Text is normalized first, since escape sequences can stand inside a key. Ids, reasoning and
- * parts that no format understands are never touched.
+ * Replaces secrets in texts, inputs and results by typed placeholders. Runs before anything that cuts, because half a
+ * key is not recognized. Normalizes first, because escape sequences can stand inside a key. Never touches ids,
+ * reasoning and opaque parts.
  */
 export function redactTranscript(options: RedactOptions = {}): Stage {
   checkOptions(options);
@@ -40,9 +40,11 @@ const checkOptions = optionsCheck(REDACT_SHAPE);
 
 /** Redacts what a person will read, text by text or message by message, and counts what it replaced. */
 interface Redactor {
-  /** The same text when it holds no secret: normalizing alone is no reason to change it. */
+  /** Gives the same text when it holds no secret, even if normalizing would change it. */
   text(text: string, normalized?: string): string;
-  /** A message without secrets, also where the model sees nothing: in reasoning, names, errors and metadata. Ids stay. */
+  /**
+   * Redacts the whole message, including what the model does not see: reasoning, names, errors, metadata. Ids stay.
+   */
   message(message: Message): Message;
   /** How many secrets of each type were replaced so far. */
   readonly found: ReadonlyMap<string, number>;
@@ -121,7 +123,7 @@ function redactShown(part: Part, redact: Redact): Part {
   }
 }
 
-/** A value alone may say nothing; after its name (`"password": …`) it does, so the whole input is read as JSON too. */
+/** A value may only be recognizable by its name (`"password": …`), so the whole input is also read as JSON. */
 function redactNamed(input: unknown, redact: Redact): unknown {
   const json = typeof input === "object" ? JSON.stringify(input) : undefined;
   if (json === undefined) return input;

@@ -22,7 +22,7 @@ import {
   type ToolPart,
 } from "../transcript/part.ts";
 
-/** Edits after which no provider refuses the transcript for its structure: the last stage before anything is sent. */
+/** Edits after which no provider refuses the structure of the transcript. Must be the last stage before sending. */
 export function repairPairing(
   messages: Transcript,
   options: RepairPairingOptions = NO_OPTIONS,
@@ -101,13 +101,13 @@ interface Repair {
 interface Subject {
   readonly message: Message;
   readonly part: Part;
-  /** The same part; where an earlier call has its id, under another. */
+  /** The part, renamed when an earlier call has the same id. */
   readonly named: Part | undefined;
   readonly options: RepairPairingOptions;
 }
 
 function repair({ message, part, named = part, options }: Subject): Repair | undefined {
-  // What a provider made goes back to it as it is.
+  // Blocks made by the provider go back unchanged.
   if (part.native !== undefined) return undefined;
   if (part.type === "text") return repairText(message, part);
   if (part.type !== "tool" || named.type !== "tool") return undefined;
@@ -124,7 +124,7 @@ function repairCall(part: ToolPart, { missingResult }: RepairPairingOptions): Re
   return repairTool(part, { status: "done", output: MISSING_RESULT, attachments: [] }, "missing-result");
 }
 
-/** A part that is irregular in the foreign messages is written again, whatever else is wrong with it. */
+/** Rewrites a part that is irregular in the source, whatever else is wrong with it. */
 function rewritten(part: Part, found: Repair | undefined): Repair | undefined {
   if (part.irregular === undefined) return found;
   if (found?.part === null) return found;
@@ -174,7 +174,9 @@ interface PlacedRepair extends Repair {
   readonly before: Part;
 }
 
-/** A conversation that starts with an answer gets the question that a compaction would have asked. */
+/**
+ * Inserts a question before a conversation that starts with an answer: the one that a compaction would have asked.
+ */
 function insertFirst(first: Message, lastSystem: Message | undefined): Edit {
   const said = { id: `${first.id}~first`, text: COMPACTION_QUESTION, kind: "hint" } as const;
   return insertUser(said, lastSystem, "first-message");

@@ -5,9 +5,9 @@ import { isVisibleToModel, type Message, type Transcript } from "../transcript/m
 import type { Part } from "../transcript/part.ts";
 
 /**
- * Edits that cut the longest parts of some messages to one length, the largest at which a measure of all of them is
- * small enough; undefined when they are too large even at the least length. The caller says what is measured
- * (rendered characters, estimated tokens) and which parts may be cut.
+ * Cuts the longest parts of some messages to one common length, the largest at which `measure` is small enough.
+ * Undefined when even the least length is too much. The caller chooses the measure (rendered characters, estimated
+ * tokens) and which parts may be cut.
  */
 export function shrinkToFit(messages: Transcript, options: ShrinkOptions): readonly Edit[] | undefined {
   const { measure, maxSize, mostChars, leastChars = 0 } = options;
@@ -62,7 +62,7 @@ interface CutOptions {
   readonly reason: EditReason;
 }
 
-/** What a part becomes that may keep so many characters: itself when it is short enough, null when it goes as a whole. */
+/** Cuts a part to this many characters. Gives the same part when it is short enough, null to hide it. */
 type CutPart = (part: Part, limitChars: number, message: Message) => Part | null;
 
 /** The largest whole number between `least` and `most` that passes, found by bisection; undefined when `least` does not. */

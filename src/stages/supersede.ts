@@ -56,10 +56,10 @@ const SHAPE: Shape<SupersedeOptions, keyof SupersedeOptions> = {
   protectedTools: withDefault(listOf(text), PRUNE_PROTECTED_TOOLS),
 };
 
-/** Strings of a failed edit's input up to this length stay, so that it can be seen what was tried. */
+/** Strings of a failed edit up to this length stay, to show what was tried. */
 const SUPERSEDE_KEEP_INPUT_CHARS = 200;
 
-/** Results without those that are dropped before sending, since they have no call. */
+/** Results that are sent: those without a call are dropped before sending. */
 function sentResults(window: Transcript): readonly ToolResult[] {
   return toolResults(window).filter(({ part }) => !part.callMissing);
 }
@@ -96,7 +96,7 @@ function withoutInput(
   { path, type }: Exclude<FileAccess, { type: "read" }>,
   newer: NewerIndex,
 ): ToolPart | undefined {
-  // A signature holds for the input that it came with.
+  // A signature is only valid for the original input.
   if (part.inputCut !== undefined || part.signed) return undefined;
   const what = `failed ${type}${path === undefined ? "" : ` of ${shortPath(path)}`}`;
   const next = newer.nextChange(path);
@@ -126,7 +126,7 @@ function stub(newer: Handle, what: string): string {
   return `[superseded by ${newer}: ${what}]`.replace(/\s+/g, " ");
 }
 
-/** A path of limited length: its end. */
+/** The end of a path, with limited length. */
 function shortPath(path: string): string {
   if (path.length <= MAX_PATH_CHARS) return path;
   return `...${path.slice(tailCut(path, path.length - MAX_PATH_CHARS))}`;
@@ -206,7 +206,7 @@ interface ShownRead {
   readonly access: FileRead;
   readonly result: ToolResult;
   readonly handle: Handle;
-  /** Counted when an older read of the same file asks. */
+  /** Computed when an older read of the same file asks. */
   lines?: ReadLines;
 }
 
@@ -216,7 +216,7 @@ function shownLines(read: ShownRead): ReadLines {
 }
 
 function covers(newer: ReadLines, older: ReadLines): boolean {
-  // The same read again: the newer result counts even where the file became shorter.
+  // For an identical read the newer result replaces it, even if the file became shorter.
   if (newer.startLine === older.startLine && older.askedEnd <= newer.askedEnd) return true;
   return newer.startLine <= older.startLine && older.shownEnd <= newer.shownEnd;
 }
@@ -234,7 +234,7 @@ function countLines(text: string): number {
   return lines;
 }
 
-/** Of a file read in more ranges than this only the newest count, which bounds the cost of a lookup. */
+/** Only this many newest reads of a file are compared, which bounds the cost of a lookup. */
 const MAX_READS_OF_FILE = 32;
 
 function addRead(reads: Map<string, ShownRead[]>, read: ShownRead): void {

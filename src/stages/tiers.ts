@@ -34,7 +34,7 @@ export function graduatedTiers(options: GraduatedTiersOptions): Stage {
   return (transcript) => cutsByAge(transcript, checked)(transcript);
 }
 
-/** The stage for some messages of a transcript: one that will be hidden need not be searched for words of errors. */
+/** Limits the stage to some messages: those that will be hidden need not be searched for error words. */
 export function cutsByAge(
   transcript: Transcript,
   { limits, neverCutTools }: Required<GraduatedTiersOptions>,
@@ -78,7 +78,7 @@ export const TIER_LIMITS_SHAPE: Shape<TierLimits> = {
   paramsChars: required(EACH_TIER),
 };
 
-/** Limits of tiers have the counts in them, so these may be given too. */
+/** Tier limits contain the counts, so these may be given too. */
 const checkCounts = optionsCheck({ ...TIER_LIMITS_SHAPE, resultChars: anything, paramsChars: anything });
 
 /** Tools whose results are never cut. */
@@ -99,7 +99,7 @@ function cutOutput(part: ToolPart, limitChars: number): ToolPart {
 function cutInput(part: ToolPart, limitChars: number): ToolPart {
   if (part.input === undefined || isCutWithin(part.inputCut?.limitChars, limitChars)) return part;
   const json = safeJson(part.input);
-  // An ellipsis takes as much as it would save.
+  // The ellipsis would take as much as the cut saves.
   return json.length <= limitChars + 3 ? part : clipInput(part, { json, limitChars });
 }
 
@@ -181,7 +181,7 @@ function tierOf(indexFromEnd: number, limits: TierCounts): Tier {
   return indexFromEnd < limits.tier1Count + limits.tier2Count ? 2 : 3;
 }
 
-/** A result and its tier. One without text, or already cleared, is not counted and gets the tier of its neighbours. */
+/** A result and its tier. Empty and cleared results are not counted and get the tier of their neighbors. */
 export interface TieredResult {
   readonly result: ToolResult;
   readonly tier: Tier;
@@ -210,8 +210,8 @@ export interface Floors extends TierCounts {
 }
 
 /**
- * The floors at a budget: the documented limits from 200,000 characters on, and that share of them below, where fewer
- * results stay whole and the others keep less.
+ * The minimums for a budget: the documented limits from 200,000 characters on; below, the same share of them, with
+ * fewer whole results.
  */
 export function floorsFor(budgetChars: number): Floors {
   const share = Math.min(1, budgetChars / FLOORS_BUDGET_CHARS);
@@ -230,7 +230,10 @@ export function floorsFor(budgetChars: number): Floors {
 
 /** The budget that the documented limits belong to. */
 const FLOORS_BUDGET_CHARS = 200_000;
-/** From this budget on floors are kept. Below, they cost recall: usable recall at 25,000 characters fell from .880 to .835. */
+/**
+ * Below this budget minimums are not used, because they cost recall: at 25,000 characters usable recall fell from
+ * .880 to .835.
+ */
 export const FLOORS_FROM_CHARS = 100_000;
 
 /** The results that have a floor, by their handle: all that have a text, without those that something newer stands for. */

@@ -35,7 +35,7 @@ export function clipJson(value: unknown, limitChars: number): unknown {
     const clipped = mapStrings(value, (text) => clip(text, maxStringChars));
     if (safeJson(clipped).length <= limitChars) return clipped;
     if (maxStringChars === 0) return {};
-    // Escapes take more room than was guessed.
+    // Escape characters made the JSON longer than the first guess allowed for.
     maxStringChars = Math.floor(maxStringChars * 0.8);
   }
 }
@@ -55,8 +55,8 @@ function firstGuess(value: unknown, limitChars: number): number {
 }
 
 /**
- * The length to which the longer of some texts have to come down so that all of them fit: shorter ones keep theirs
- * and leave what they do not use to the others. Infinity when all fit as they are.
+ * The common length to which long texts must be cut so that all texts fit in `room`. Shorter texts are not cut, and
+ * the room that they leave goes to the others. Infinity when everything fits.
  */
 export function commonLimit(lengths: readonly number[], room: number): number {
   let left = room;

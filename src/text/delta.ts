@@ -1,10 +1,14 @@
 /**
- * A text as what it takes from another one: texts of its own, and pairs of numbers that name a piece of the base, or,
- * from the end of the base on, of what was written before.
+ * A text as a difference from a base text: a list of literal texts and of pairs of numbers (start, length). A pair
+ * copies from the base. Positions behind the end of the base copy from the part of the result that is already
+ * written.
  */
 export type TextDelta = readonly (string | number)[];
 
-/** The text as a difference from a base. Never splits a surrogate pair, so that every store of JSON takes it. */
+/**
+ * Encodes a text as a difference from a base. Never splits a surrogate pair, because some JSON stores refuse lone
+ * surrogates.
+ */
 export function encodeDelta(text: string, base: string): TextDelta {
   const delta: (string | number)[] = [];
   const blocks = new Map<string, number>();
@@ -56,15 +60,15 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** Every block of the base begins at a multiple of this, so a piece of twice the length is always found. */
+/** Blocks of the base start at multiples of this, so an equal piece of twice this length is always found. */
 const BLOCK_CHARS = 8;
-/** A shorter piece takes less room as it is. */
+/** A shorter piece costs less as literal text than as a pair of numbers. */
 const MIN_PIECE_CHARS = 14;
 
 interface Scan {
   readonly text: string;
   readonly base: string;
-  /** How much of the text is written. */
+  /** How many characters of the text are encoded so far. */
   readonly written: number;
   readonly at: number;
 }
@@ -84,7 +88,7 @@ function matchAround({ text, base, written, at }: Scan, found: number): Match | 
   while (
     at - before > written &&
     start - before > 0 &&
-    // What is copied from the text itself must be written already.
+    // A copy from the text itself may only use what is already encoded.
     (isOfBase || before < at - start) &&
     source.charCodeAt(start - before - 1) === text.charCodeAt(at - before - 1)
   )

@@ -19,8 +19,8 @@ export function fence(text: string, tags: readonly string[]): string {
 }
 
 /**
- * Like `fence`, and escapes the control tokens of chat templates too, and lines that read like the speakers of a
- * conversation written as text: for text that is quoted as data.
+ * For text that is quoted as data: does what `fence` does, and also escapes control tokens of chat templates and
+ * lines that look like the speaker labels of a written conversation.
  */
 export function fenceData(text: string, tags: readonly string[] = FENCED_TAGS): string {
   const { pattern, opensTag } = bracketFinder(tags);
@@ -32,8 +32,8 @@ export function fenceData(text: string, tags: readonly string[] = FENCED_TAGS): 
 }
 
 /**
- * Escapes the colon of every line that is nothing but the name of a speaker, also with look-alike or invisible
- * characters, so that `User:` on a line of its own is never content; the same reference when there is none.
+ * Escapes the colon of lines that consist of a speaker label only, such as `User:`, so that quoted text cannot start
+ * a new turn. Look-alike and invisible characters are recognized. Gives the same reference when there is none.
  */
 export function fenceSpeakers(text: string): string {
   const nextColon = OTHER_COLON.test(text) ? findAnyColon : findColon;
@@ -90,7 +90,7 @@ function isSpeaker(line: string): boolean {
 const MAX_SPEAKER_CHARS = 40;
 const INVISIBLE_OR_BLANK = /[\s\p{Mn}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu;
 
-/** Who speaks in a conversation: the labels that we write, and those that models have learned. */
+/** Speaker labels: those that Carryover writes, and those that models know from their training. */
 const SPEAKERS: ReadonlySet<string> = new Set([
   ...["user", "agent", "assistant", "system", "developer", "tool", "function", "model", "unknown", "other"],
   ...["human", "ai", "bot", "chatbot", "gpt", "observation", "environment", "ipython", "you", "operator"],
@@ -101,7 +101,7 @@ function opensLabel(text: string, bracketIndex: number): boolean {
   if (fold(text.charAt(bracketIndex)) !== "[") return false;
   if (isVisibleAscii(text.charCodeAt(bracketIndex - 1))) return false;
   let start = bracketIndex;
-  // The second half of a character that is written as two.
+  // A surrogate pair: the character before starts one unit earlier.
   const charsBefore = () => ((text.charCodeAt(start - 1) & 0xfc00) === 0xdc00 ? 2 : 1);
   while (start > 0 && BLANK.test(text.slice(Math.max(0, start - charsBefore()), start)))
     start -= charsBefore();
@@ -129,7 +129,7 @@ function readLabel(text: string, startIndex: number): string {
 /** The labels of conversations that are written as text, without blanks. A tool's name may follow some of them. */
 const LABEL =
   /^(?:(?:user|program,intheuser['\u2019]sname|assistant|agent|system|developer|human|other|summaryofearliertoolresults)\]:|leftouthere|assistantcalls|resultof|errorof|tool:|toolresult\]|toolerror\])/;
-/** The first two letters of each. */
+/** The first two letters of each label, for a cheap first check. */
 const LABEL_BEGINS = "us pr as ag sy su de hu ot le re er to".split(" ");
 const MAX_LABEL_CHARS = 80;
 const BLANK = /^[^\S\n\r\x0b\f\x85\u2028\u2029]|^[\p{Default_Ignorable_Code_Point}\p{Cf}]/u;
@@ -137,17 +137,17 @@ const BLANK = /^[^\S\n\r\x0b\f\x85\u2028\u2029]|^[\p{Default_Ignorable_Code_Poin
 const ANGLE_BRACKET = /[<\ufe64\uff1c]/g;
 
 interface BracketFinder {
-  /** Finds each bracket that may open a tag, a token or a label, and few others. */
+  /** Finds every bracket that may open a tag, a token or a label, with few false hits. */
   readonly pattern: RegExp;
   readonly opensTag: (text: string, bracketIndex: number) => boolean;
 }
 
-/** Made once for each list of tags: these are constants. */
+/** Cached per list of tags: the lists are constants. */
 function bracketFinder(tags: readonly string[]): BracketFinder {
   const known = FINDERS.get(tags);
   if (known !== undefined) return known;
   const names = tags.map((tag) => tag.replace(/\W/g, "\\$&")).join("|");
-  // What is not plain ASCII may disguise anything.
+  // Any character outside plain ASCII may be a disguised letter.
   const odd = "[^\\t-\\r !-~]";
   const word = `[\\s/\\\\]*(?:${names}|[!-;=-Z\\\\-~]*${odd})`;
   const token = `/?(?:\\||SYS>|(?:${ANGLE_TOKENS.join("|")})>|(?:${SQUARE_TOKENS.join("|")})\\])|\\w{1,32}\\|>|e~`;
@@ -274,7 +274,7 @@ function readVisible(text: string, { startIndex, maxChars }: ReadRange): string 
     const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
     index += character.length;
     const folded = fold(character);
-    // Before blanks, of which U+FEFF is one.
+    // Checked before blanks, because U+FEFF is both invisible and a blank.
     if (INVISIBLE.test(folded) && !/^[\t-\r]/.test(folded)) continue;
     if (folded === "<" || folded === "[" || /^\s/.test(folded)) break;
     word += folded;
@@ -300,6 +300,7 @@ function fold(character: string): string {
   return small === plain ? seen : seen.toUpperCase();
 }
 
-// Small letters of Cyrillic, Greek and Armenian, and signs, each before what it is read as.
+// Lower-case letters of Cyrillic, Greek and Armenian, and symbols; each is followed by the ASCII letter that it looks
+// like.
 const LOOK_ALIKES =
   "аaеeоoсcрpуyхxѕsіiјjһhнhтtмmвbкkгrԁdαaβbεeηhιiκkμmΝNνvοoρpτtυuχxսuոnօoհhցg∪Uː:˸:։:׃:᛬:⁚:∶:꞉:";

@@ -3,7 +3,7 @@ export function formatNumber(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** Dollars for people: cents, or more digits where there would be none. */
+/** Dollars with cents; small amounts get more digits, so that they do not show as $0.00. */
 export function formatUSD(costUSD: number): string {
   const digits = costUSD === 0 || costUSD >= 0.1 ? 2 : 4;
   return `$${costUSD.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;

@@ -33,5 +33,5 @@ export const FORK_MORE_ERROR_PATTERNS: readonly string[] = [
   "FATAL",
 ];
 
-/** Words without a choice of length: every position is looked at once, however long the text is. */
+/** Fixed words without quantifiers: the search is linear, however long the text is. */
 const anyErrorPattern = new RegExp([...FORK_ERROR_PATTERNS, ...FORK_MORE_ERROR_PATTERNS].join("|"));

@@ -24,7 +24,7 @@ export function createLruMap<Key, Value>(maxEntries: number): LruMap<Key, Value>
   };
 }
 
-/** A map that drops the least recently used entry: the plugin runs for weeks, and most sessions are never deleted. */
+/** A map that drops the least recently used entry. The plugin runs for weeks, and hosts rarely delete sessions. */
 interface LruMap<Key, Value> {
   /** Counts as a use. */
   get(key: Key): Value | undefined;

@@ -117,7 +117,7 @@ function dropInvisible(text: string): {
   let before = "";
   let droppedUntil = 0;
   const kept = text.replace(DROPPED, (match: string, index: number) => {
-    // The character before is the one that will stand there in the result: a second pass must decide the same.
+    // Use the character that precedes in the result, so that a second pass decides the same.
     if (index > droppedUntil) before = codePointBefore(text, index);
     const after = text.slice(index + match.length, index + match.length + 2);
     droppedUntil = index + match.length;
@@ -245,8 +245,8 @@ function endOfLine(text: string, index: number): number {
 }
 
 /**
- * The output of a program as its reader wants it: normalized, with separators of lines and names that a terminal would not
- * show, or show the last of, as line breaks.
+ * Normalizes the output of a program. Separators that a terminal would hide (NUL, carriage return) become line breaks
+ * where they separate lines or names.
  */
 export function normalizeOutput(text: string): string {
   return normalizeByLines(separatorsAsLineBreaks(text)).text;
@@ -256,20 +256,23 @@ function separatorsAsLineBreaks(text: string): string {
   if (!text.includes("\0") && !text.includes("\r")) return text;
   const sample = text.slice(0, SAMPLE_CHARS);
   const nuls = sample.split("\0").length - 1;
-  // Between the fields of lines they are no ends of lines: the lines would be torn, and counted as more than there are.
+  // A NUL between the fields of one line is not the end of a line: breaking there would tear the lines.
   const between = nuls > sample.split("\n").length * NULS_A_LINE ? "\n" : " ";
   const lines = nuls > 0 && nuls < sample.length * MAX_NUL_SHARE ? text.replaceAll("\0", between) : text;
   return isProgress(sample) ? lines : lines.replace(CARRIAGE_RETURN, "\n");
 }
 
-/** Text in UTF-16 has more of them; it is read better without. */
+/** UTF-16 text has a higher share of NULs; there they are removed, not turned into line breaks. */
 const MAX_NUL_SHARE = 0.2;
-/** More of them than this for each line are separators: one name alone is a line as well. */
+/** More NULs per line than this separate names, each of which becomes a line; fewer separate the fields of a line. */
 const NULS_A_LINE = 1;
 const SAMPLE_CHARS = 50_000;
 const CARRIAGE_RETURN = /\r(?!\n)/g;
 
-/** False where most carriage returns are followed by other words than before: a terminal would show the last of them alone. */
+/**
+ * True for progress output, where a carriage return rewrites the same line. False where most carriage returns are
+ * followed by different words: a terminal would show only the last of them.
+ */
 function isProgress(sample: string): boolean {
   const states = sample.split(CARRIAGE_RETURN);
   const different = new Set(states.map((state) => state.replace(/[^\p{L}]+/gu, " ").trim()));

@@ -9,7 +9,9 @@ import {
   type ToolContentBlock,
 } from "./read-blocks.ts";
 
-/** Puts the blocks together again around what stays of the text; other blocks keep their place, and text its side of them. */
+/**
+ * Builds the list of blocks around the kept text. Other blocks keep their place, and text stays on its side of them.
+ */
 export function composeBlocks<Block extends ToolContentBlock>(
   request: Composition<Block>,
 ): readonly (Block | TextBlock)[] {
@@ -104,5 +106,5 @@ function endLine(text: string): string {
   return text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }
 
-/** Stands where a line is cut inside. */
+/** Marks a line that is cut in the middle. */
 const LINE_CUT = "…";

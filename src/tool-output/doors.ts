@@ -87,7 +87,10 @@ const SHAPE: Shape<BoundToolOutputOptions> = {
 
 const checkOptions = optionsCheck(SHAPE);
 
-/** The same as document 004 has it: blocks, limits as they are written there, and a store. */
+/**
+ * `boundToolOutput` with the parameters of a documented interface (`docs/contributing/documents.md`, rows 004.11 to
+ * 004.15): blocks, limits of which an unset one is off, and a store.
+ */
 export async function truncateToolContent<Block extends ToolContentBlock>(
   blocks: readonly Block[],
   limits?: RawToolOutputLimits,

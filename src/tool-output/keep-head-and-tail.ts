@@ -90,7 +90,7 @@ function cutUnits(text: string, { cut, size, mode, unit, limit }: UnitCutRequest
   const tailBudget = headBudget === limit ? 0 : limit - first.used;
   const tailEnd = cut.by === "none" ? 0 : cut.tailStart;
   const tail = walk(text, { unit, budget: tailBudget, from: "end", end: tailEnd });
-  // What one end leaves unused, because it is short or its next character does not fit, goes to the other.
+  // Room that one end does not use goes to the other.
   const head = walk(text, { unit, budget: limit - tail.used, from: "start", end: cut.headEnd });
   return {
     headEnd: avoidSplitEmojiAtEnd(text, wholeLinesBefore(text, head.index)),
@@ -99,7 +99,7 @@ function cutUnits(text: string, { cut, size, mode, unit, limit }: UnitCutRequest
   };
 }
 
-// Half a line reads as another value, "4918" for "14918": what stays are whole lines.
+// Keep whole lines: half a line can read as another value, "4918" for "14918".
 function wholeLinesBefore(text: string, end: number): number {
   const lineStart = text.lastIndexOf("\n", end - 1) + 1;
   return isInsideLine(text, end) ? end - unitsToDrop(end - lineStart, end) : end;
@@ -110,7 +110,10 @@ function wholeLinesFrom(text: string, start: number): number {
   return start + unitsToDrop(nextLine - start, text.length - start);
 }
 
-/** The broken line; of a long one as much as the mark takes that says that it is broken. */
+/**
+ * How many units to drop at a cut inside a line: the whole partial line, or, if it is long, only as much as the mark
+ * `…` takes.
+ */
 function unitsToDrop(ofLine: number, units: number): number {
   return ofLine <= Math.min(MAX_DROPPED_UNITS, units / 2) ? ofLine : Math.min(3, units >> 4);
 }
@@ -131,7 +134,7 @@ interface Walk {
   readonly unit: Unit;
   readonly budget: number;
   readonly from: "start" | "end";
-  /** Where the part ends that may be kept at all. */
+  /** The end of the range that may be kept. */
   readonly end: number;
 }
 

@@ -86,7 +86,7 @@ export function outputStats(shown: TextSize, total: TextSize): ToolOutputStats {
 }
 
 function describeSpill({ bytes, handle, sha256, path }: SpillRef): string {
-  // Stores that name content by its hash would say the same 64 characters twice.
+  // When the handle is the hash, do not repeat the 64 characters.
   const names =
     handle === sha256
       ? `handle and sha256 ${withoutLineBreaks(handle)}`
@@ -100,13 +100,13 @@ export function readingHint({ path }: Pick<SpillRef, "path">, recallTool: string
   const tool =
     recallTool && `Read parts of it with the ${withoutLineBreaks(recallTool)} tool and this handle`;
   if (path === undefined) return tool === undefined ? "." : `. ${tool}.`;
-  // A blank first: a model copies a full stop behind a path as a part of it.
+  // A blank before the parenthesis: a model copies a full stop after a path as part of the path.
   return tool === undefined ? " (Read that file in ranges.)" : ` (${tool}, or read that file in ranges.)`;
 }
 
 const MAX_VALUE_CHARS = 4_096;
 
-/** What a store or a host says comes from outside; blanks stay, since they may be part of a path. */
+/** Values from stores and hosts are untrusted. Blanks stay, because a path may contain them. */
 function withoutLineBreaks(value: unknown): string {
   return normalizeText(String(value).slice(0, MAX_VALUE_CHARS)).replace(/[\r\n]+/g, " ");
 }

@@ -47,10 +47,10 @@ export function measureText(text: string): TextMeasure {
   return { size, isNormal };
 }
 
-/** What one pass over a text finds out without copying it. */
+/** The result of one pass over a text. */
 interface TextMeasure {
   readonly size: TextSize;
-  /** Whether normalizing would change nothing; true is certain, false may be too careful. */
+  /** True when normalizing certainly changes nothing. */
   readonly isNormal: boolean;
 }
 
@@ -78,7 +78,7 @@ function* slices(text: string): Generator<string, void, undefined> {
 const NOT_PLAIN = -1;
 const TAB = 0x09;
 
-// Four bytes begin with it or more, and only what is a pair of units takes four.
+// A UTF-8 sequence of four bytes starts with this or more; only surrogate pairs need four bytes.
 const FIRST_BYTE_OF_PAIR = 0xf0;
 const BYTES_PER_WORD = 4;
 
@@ -87,8 +87,9 @@ function roundUpToWord(bytes: number): number {
 }
 
 /**
- * The line breaks in ASCII that has no controls but tabs and line breaks, as most output is: there a character is
- * one unit and one byte, and nothing to normalize. Looks at four bytes at once: huge outputs spend their time here.
+ * Counts line breaks of plain ASCII (no controls except tab and line feed), which most output is: one character is
+ * one unit and one byte, and nothing needs normalizing. Checks four bytes at once, because huge outputs spend their
+ * time here. Gives `NOT_PLAIN` for other text.
  */
 function countPlainLineBreaks(bytes: Uint8Array, end: number): number {
   const words = new Int32Array(bytes.buffer, 0, Math.floor(end / BYTES_PER_WORD));

@@ -87,8 +87,8 @@ export async function boundToolOutput(
 }
 
 /**
- * Bounds one text by several limits in turn: it is read once, however often that is. For a host that must find out how much
- * room the notice takes.
+ * For a host that must find limits that leave room for the notice: reads the text once and bounds it with several
+ * limits.
  */
 export function boundableText(
   output: string,
@@ -163,7 +163,7 @@ function withCleanedTexts<Block extends ToolContentBlock>({
   });
 }
 
-/** What the store answered; unset where it was not asked. */
+/** Answers of the store; undefined where it was not asked. */
 interface Spills<Block> {
   readonly isLarge: boolean;
   readonly text: SpillOutcome;
@@ -252,7 +252,7 @@ function bound<Block extends ToolContentBlock>(
   };
 }
 
-/** A preview is shorter than the threshold that asked for it, even where the other limits are off. */
+/** A preview is never longer than the threshold, even when the other limits are off. */
 function previewLimits(limits: ToolOutputLimits): ToolOutputLimits {
   const { maxChars, largeOutputThreshold } = limits;
   return {

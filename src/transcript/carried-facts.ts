@@ -1,7 +1,7 @@
 import { asString, isObject } from "../text/unknown-value.ts";
 import type { Handle } from "./part.ts";
 
-/** What a compaction keeps beside its prose, as data, so that the next one can carry it further. */
+/** Facts that a summary keeps as data beside its prose, so that the next compaction can keep them too. */
 export interface CarriedFacts {
   /** How many compactions lie behind this summary, itself included. */
   readonly generation: number;
@@ -9,15 +9,15 @@ export interface CarriedFacts {
   readonly degraded?: true;
   /** Oldest first. */
   readonly userWords: readonly CarriedWords[];
-  /** Of how many more messages the words were left out, in all compactions so far. */
+  /** How many more messages of the user were left out, over all compactions. */
   readonly omittedWords?: number;
   readonly pins: readonly CarriedPin[];
-  /** Files by what was done to each last, the newest last; `filesRead` were neither created nor changed. */
+  /** Files by the last thing done to them, newest last; `filesRead` were neither created nor changed. */
   readonly filesRead: readonly string[];
   readonly filesCreated?: readonly string[];
   readonly filesChanged: readonly string[];
   readonly filesDeleted?: readonly string[];
-  /** The most telling first. */
+  /** Most useful first. */
   readonly anchors: readonly Anchor[];
 }
 
@@ -25,11 +25,11 @@ export interface CarriedFacts {
 export interface CarriedWords {
   readonly handle: Handle;
   readonly text: string;
-  /** Set on the request with which the conversation began. */
+  /** Set on the first request of the conversation. */
   readonly first?: true;
 }
 
-/** A text that must stay in front of the model; the handle says where it came from, if it was a place. */
+/** A text that every compaction keeps; the handle says where it came from, if known. */
 export interface CarriedPin {
   readonly text: string;
   readonly handle?: Handle;
@@ -37,12 +37,12 @@ export interface CarriedPin {
   readonly marked?: true;
 }
 
-/** Something exact that was seen in the conversation, and where it was seen last. */
+/** An exact value (path, error, id, …) and the last place where it was seen. */
 export interface Anchor {
   readonly type: AnchorType;
   readonly text: string;
   readonly handle: Handle;
-  /** In how many parts it was seen. */
+  /** The number of parts that contain it. */
   readonly seen: number;
 }
 

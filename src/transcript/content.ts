@@ -41,7 +41,7 @@ function renderWith(message: Message, toolLines: (part: ToolPart) => string): st
   return lines === "" ? "" : `\n${roleLabel(message.role)}:${lines}`;
 }
 
-/** A lower bound of the length of a message as text: what its texts and inputs take, for a fraction of the work of rendering it. */
+/** A cheap lower bound of the rendered length of a message: its texts and inputs only. */
 export function leastChars(message: Message): number {
   if (!isVisibleToModel(message)) return 0;
   let chars = 0;
@@ -55,7 +55,7 @@ export function leastChars(message: Message): number {
   return chars;
 }
 
-/** Escapes only add to the strings of an input. */
+/** The strings alone: escapes only make them longer. */
 function leastInputChars({ input, inputCut }: ToolPart): number {
   let chars = 0;
   try {
@@ -84,13 +84,13 @@ function hasContent(part: Part): boolean {
   return part.type === "file";
 }
 
-/** A renderer that remembers what it rendered, for one piece of work over the same messages. */
+/** A renderer with a cache, for one piece of work over the same messages. */
 export function createRenderer(): (message: Message) => string {
   const toolLines = memoize(renderTool);
   return memoize((message: Message) => renderWith(message, toolLines));
 }
 
-/** A function that remembers what it gave. */
+/** Caches the results of a function by its argument. */
 export function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const done = new Map<Key, Value>();
   return (key) => {
@@ -105,7 +105,10 @@ export function memoize<Key extends object, Value>(compute: (key: Key) => Value)
 /** The tag around inherited text; the text can neither open nor close it. */
 export const CONTEXT_TAG = "inherited_context";
 
-/** What a part shows, each line with its break in front. Concatenated, not joined: JavaScript engines then share the texts instead of copying them. */
+/**
+ * The rendered part, each line with a line break in front. Strings are concatenated, not joined, because JavaScript
+ * engines then share them instead of copying.
+ */
 function renderPart(part: Exclude<Part, ToolPart>, message: Message): string {
   switch (part.type) {
     case "text":
@@ -139,7 +142,7 @@ function inputText(part: ToolPart): string {
   return part.input === undefined ? "" : ` ${normalizeAndFence(safeJson(part.input))}`;
 }
 
-/** How a file reads where only text can stand. */
+/** The text in place of a file. */
 export function filePlaceholder(file: FilePart): string {
   return `[File: ${fencedLine(describeFile(file))}]`;
 }
@@ -168,7 +171,7 @@ function normalizeAndFence(text: string): string {
   return fenceData(normalize(text), CONTEXT_TAGS);
 }
 
-/** In printable ASCII, accents, arrows and box drawings there is nothing to normalize: a cheap test that most texts pass. */
+/** A cheap check first: printable ASCII, accents, arrows and box drawings need no normalizing. */
 function normalize(text: string): string {
   return NOT_PRINTABLE.test(text) ? normalizeText(text) : text;
 }
@@ -179,10 +182,11 @@ function normalText(part: TextPart, message: Message): string {
 
 const NOT_PRINTABLE = /[^\t\n\x20-\x7e\xa1-\xac\xae-\u024f\u2010-\u2027\u2190-\u27bf]/;
 const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
-// Hosts put instructions into reminders in the user's name, and inherited text is sent in that name.
+// Escaped as well: hosts put instructions into reminder tags in the user's name, and inherited text is sent in that
+// name.
 const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];
 
-/** The name of a speaker where a conversation is written as text. */
+/** The label of a speaker in a conversation written as text. */
 export function roleLabel(role: Role): string {
   if (role === "user") return "User";
   if (role === "assistant") return "Agent";
@@ -249,7 +253,7 @@ export function isCleared(part: ToolPart): boolean {
   if (part.clearedAt !== undefined) return true;
   return (
     part.outcome.status === "done" &&
-    // An output much longer than the placeholder cannot be it; trimming 100 MB to find out would be a waste.
+    // Compare lengths first: trimming an output of 100 MB would be slow.
     part.outcome.output.length <= CLEARED_PLACEHOLDER.length + 64 &&
     part.outcome.output.trim() === CLEARED_PLACEHOLDER
   );
@@ -290,14 +294,14 @@ export function cutOutcome(part: ToolPart, options: TruncateOptions): ToolPart {
   };
 }
 
-/** True when an earlier edit left nothing of the result but a line that says so. */
+/** True when an earlier edit replaced the whole result by one line. */
 export function hasOnlyStub({ cut }: ToolPart): boolean {
   return cut !== undefined && (cut.archivedAs !== undefined || cut.omittedChars >= cut.originalChars);
 }
 
 /**
- * The message with the kind of an archived result where all of its results are: a summary stands for them, and of each only
- * a line is left beside its call. Else the same reference.
+ * Marks a message as archived when all of its results are: a summary stands for them, and each call keeps only a
+ * line. Otherwise the same reference.
  */
 export function withArchivedKind(message: Message): Message {
   const { parts, role, metadata } = message;
@@ -318,7 +322,7 @@ export function createToolMatcher(protectedTools: readonly string[]): (tool: str
   return (tool) => names.has(tool.toLowerCase());
 }
 
-/** What a part says: its text, or the outcome of its call; nothing for reasoning, files and markers. */
+/** The text of a part: its own, or the outcome of its call; empty for reasoning, files and markers. */
 export function partText(part: Part): string {
   if (part.type === "text") return part.text;
   return part.type === "tool" ? outcomeText(part.outcome) : "";

@@ -18,8 +18,9 @@ export interface HideMessage extends EditBase {
 }
 
 /**
- * Hides a whole part, or only the output of a tool part: its call then stays, with a placeholder; or a thought that no wire may
- * keep. Of a signed call only the output goes while others of its step stay: the provider refuses them without it.
+ * Hides a whole part, only the output of a call (the call stays with a placeholder), or a thought that may not be
+ * sent. Of a call whose signature other calls of its step need, only the output is hidden, because the provider
+ * refuses them without it.
  */
 export interface HidePart extends EditBase {
   readonly type: "hide-part";
@@ -99,7 +100,7 @@ export function hideMessage(message: Message, why: Pick<EditBase, "stage" | "rea
   return { type: "hide-message", messageId: message.id, ...why, omitted };
 }
 
-/** An edit that hides a whole part, or a thought that no wire may keep, with how much that leaves out. */
+/** Makes an edit that hides a part or a thought, with how much it leaves out. */
 export function hidePart(place: PartPlace, { what = "part", ...why }: HidePartOptions): Edit {
   const { message, partIndex, part } = place;
   const omitted = { chars: charsOfPart(part), handle: handleOf(message, partIndex) };
@@ -132,7 +133,7 @@ function omittedChars({ cut, inputCut }: ToolPart): number {
   return (cut?.omittedChars ?? 0) + (inputCut?.omittedChars ?? 0);
 }
 
-/** Looks at a transcript and says what to change; changes nothing itself. */
+/** A function from a transcript to edits. It changes nothing itself. */
 export type Stage = (transcript: readonly Message[]) => readonly Edit[];
 
 /**
@@ -211,13 +212,13 @@ interface Hiding {
   readonly at: number;
 }
 
-/** True for a call that is signed for others of its step which the model still sees. */
+/** True for a call whose signature is needed by other visible calls of its step. */
 function isNeededBySiblings(part: Part, { parts }: Message): boolean {
   if (part.type !== "tool" || !part.signed) return false;
   return parts.some((other) => other.type === "tool" && !other.signed && other.agentVisible !== false);
 }
 
-/** The new part; a call stays signed, also where the edit was stored before calls were known to be. */
+/** The new part. It inherits the signature, which edits stored by older versions lack. */
 function replace(part: Part, by: Part): Part {
   const isSigned = part.type === "tool" && by.type === "tool" && part.signed === true;
   return isSigned && by.signed === undefined ? { ...by, signed: true } : by;
@@ -230,9 +231,9 @@ function createDraft(transcript: Transcript) {
   const indexById = new Map<MessageId, number>();
   for (let index = messages.length - 1; index >= 0; index--)
     indexById.set((messages[index] as Message).id, index);
-  /** Messages whose list of parts is already a copy and may be changed in place. */
+  /** Messages whose list of parts was already copied and may be mutated. */
   const ownParts = new Set<number>();
-  /** The order of messages as a linked list; made when an edit first inserts or moves one. */
+  /** The order of messages as a linked list; created by the first edit that inserts or moves a message. */
   let order: Order | undefined;
 
   function indexOf(place: Position): number | undefined {

@@ -47,7 +47,7 @@ export function estimateContextTokens(
   return estimateContext(transcript, options);
 }
 
-/** The same for options that were checked, or that hold what a message says of its model. */
+/** The same without a check of the options. */
 export function estimateContext(transcript: Transcript, options: ContextEstimateOptions): ContextEstimate {
   const sums = sumContext(transcript, options);
   const usageIndex = newestUsageIndex(transcript, options);
@@ -55,7 +55,7 @@ export function estimateContext(transcript: Transcript, options: ContextEstimate
   return estimateBehind({ transcript, sums, usageIndex, usageTokens }, options);
 }
 
-/** The estimate where it is known which usage holds, and what it counts. */
+/** The estimate when it is already known which usage holds. */
 export function estimateBehind(
   { transcript, sums, usageIndex, usageTokens }: CountedContext,
   options: ContextEstimateOptions,
@@ -82,7 +82,7 @@ export function estimateBehind(
 
 interface CountedContext {
   readonly transcript: Transcript;
-  /** What `sumContext` gives for it. */
+  /** The result of `sumContext`. */
   readonly sums: readonly ContextSums[];
   /** The message whose usage holds; -1 when none does. */
   readonly usageIndex: number;
@@ -116,19 +116,19 @@ function newestUsageIndex(
 
 /** What the messages up to a place of a transcript add up to. */
 export interface ContextSums {
-  /** By estimate alone. */
+  /** Estimated tokens. */
   readonly tokens: number;
-  /** Of thoughts among them that the model no longer reads, since a turn has begun after them. */
+  /** Of these, thoughts of earlier turns that the model no longer reads. */
   readonly leftOutTokens: number;
-  /** Of the thoughts since the user's last message. */
+  /** Tokens of the thoughts since the user's last message. */
   readonly turnThoughtTokens: number;
-  /** Of system messages. */
+  /** Tokens of system messages. */
   readonly systemTokens: number;
 }
 
 const NO_SUMS: ContextSums = { tokens: 0, leftOutTokens: 0, turnThoughtTokens: 0, systemTokens: 0 };
 
-/** Sums over a transcript, by how many messages they are of. Each message is measured once. */
+/** Running sums over a transcript: entry `n` is for its first `n` messages. Each message is measured once. */
 export function sumContext(transcript: Transcript, options: ContextEstimateOptions): readonly ContextSums[] {
   const estimating = withFamily(options);
   const dropsEarlier = dropsThoughts(estimating);
@@ -208,7 +208,7 @@ function withFamily(options: ContextEstimateOptions): Estimating {
   return { ...options, family: family ?? tokenFamilyOf(model) };
 }
 
-/** The tokens of what is sent beside the messages. */
+/** Tokens of the system prompt and the tools. */
 export function fixedTokens({ systemChars = 0, toolsChars = 0, ...options }: ContextEstimateOptions): number {
   const chars = Math.max(0, systemChars) + Math.max(0, toolsChars);
   return roundTokens((chars / CHARS_PER_TOKEN) * scaleOf(withFamily(options)), "ceil");
@@ -244,12 +244,12 @@ export function usageTotalTokens(usage: Usage | undefined): number {
   return total > 0 ? total : promptTokens(usage) + atLeastZero(usage.outputTokens);
 }
 
-/** True when a message's usage tells how large the context was: a completed answer, not a summary of another context. */
+/** True when a message has a usage that counts this context: a completed answer that is not a summary. */
 export function reportsContextUsage(message: Message): boolean {
   return carriesUsage(message) && usageTotalTokens(message.usage) > 0;
 }
 
-/** The same for a usage that may say nothing. */
+/** The same, except that the usage may be empty. */
 export function carriesUsage(message: Message): boolean {
   if (message.usage === undefined || message.role !== "assistant") return false;
   if (message.summary === true || message.error !== undefined) return false;
@@ -260,8 +260,8 @@ export function carriesUsage(message: Message): boolean {
 const FAILED_FINISHES: ReadonlySet<string> = new Set(["error", "aborted", "abort", "cancelled", "canceled"]);
 
 /**
- * What the two newest usages say about the text between them: its tokens by the provider, and by our unscaled
- * estimate. Undefined where the text between cannot be told apart from reasoning, media or a changed context.
+ * Compares the two newest usages: the provider's count of the text between them, and our unscaled estimate of it.
+ * Undefined when reasoning, media or a changed context lies between.
  */
 export function observeUsage(
   transcript: Transcript,
@@ -297,11 +297,14 @@ interface ObserveUsageOptions {
   readonly epoch: number;
   /** How many messages there were when the context last changed. */
   readonly epochStartIndex?: number;
-  /** The model that made the messages which name none. */
+  /** The model of messages that name none. */
   readonly asked?: ModelRef;
 }
 
-/** Thoughts of unknown length, media, which are priced by size, and a summary, which changes what came before. */
+/**
+ * True for what makes a comparison impossible: thoughts of unknown length, media (priced by size), and a summary
+ * (changes the context).
+ */
 function isUncountable(message: Message): boolean {
   const { writtenMedia, resultMedia, sealedTokens } = messageSizes(message, "calibrated");
   if (message.summary === true || writtenMedia + resultMedia > 0) return true;

@@ -26,17 +26,20 @@ export function estimateMessageTokens(
   return messageTokens(message, options);
 }
 
-/** The same for options that were checked. */
+/** The same without a check of the options. */
 export function messageTokens(message: Message, options: MessageEstimateOptions): number {
   return scaledTokens(message, options, "whole");
 }
 
-/** The tokens of a message's tool results alone: what came in after the model had written the message. */
+/**
+ * Tokens of the tool results of a message. They came after the model wrote the message, so its usage does not count
+ * them.
+ */
 export function estimateResultTokens(message: Message, options: MessageEstimateOptions = {}): number {
   return scaledTokens(message, options, "results");
 }
 
-/** The tokens of a message's thoughts alone, which some models read again only until the next request of the user. */
+/** Tokens of the thoughts of a message. Some models read them again only until the user's next request. */
 export function estimateThoughtTokens(message: Message, options: MessageEstimateOptions = {}): number {
   return Math.floor(thoughtTokens(messageSizes(message, options.estimator ?? "documented"), options));
 }
@@ -57,7 +60,7 @@ export const MESSAGE_ESTIMATE_SHAPE: Shape<MessageEstimateOptions> = {
   calibration: rule("what a session learned from its usage", isObject),
 };
 
-// A whole context is estimated with one object of options, of which these are a part.
+// Also accepts the options of a context estimate, which contain these.
 const checkOptions = optionsCheck({
   ...MESSAGE_ESTIMATE_SHAPE,
   model: anything,
@@ -70,9 +73,12 @@ const checkOptions = optionsCheck({
 /** The size of a message before scaling and rounding. Media cost the same with every estimator. */
 interface MessageSizes {
   readonly writtenTokens: number;
-  /** Of the thoughts that can be read. */
+  /** Tokens of the readable thoughts. */
   readonly thoughtTextTokens: number;
-  /** What the provider counted of the thoughts, or what their sealed form tells; in the model's own tokens. */
+  /**
+   * Tokens of the thoughts as the provider counted them, or estimated from their signature; in the model's own
+   * tokens.
+   */
   readonly sealedTokens: number;
   readonly resultTokens: number;
   readonly writtenMedia: number;
@@ -111,7 +117,10 @@ function scaledTokens(message: Message, options: MessageEstimateOptions, what: "
   return roundTokens(textTokens * scaleOf(options) + thoughts + media * MEDIA_TOKENS + callTokens, "ceil");
 }
 
-/** What can be read of a thought is often a summary: the whole of it is what is sent again. */
+/**
+ * The readable text of a thought is often only a summary, but the whole thought is sent again: take the larger
+ * number.
+ */
 function thoughtTokens(sizes: MessageSizes, options: MessageEstimateOptions): number {
   const ofText = sizes.thoughtTextTokens * scaleOf(options);
   return options.estimator === "calibrated" ? Math.max(ofText, sizes.sealedTokens) : ofText;
@@ -158,13 +167,13 @@ function measure(message: Message, estimator: TokenEstimator): MessageSizes {
   return sizes;
 }
 
-/** Tokens that Claude counted for a thought, over the length of its signature. */
+/** Measured for Claude: counted tokens of a thought per character of its signature. */
 const TOKENS_PER_SEALED_CHAR = 0.24;
 
-/** What the provider counted of a message's thoughts, where that can be true. */
+/** The provider's count of thoughts, when plausible. */
 function countedThoughts({ usage }: Message): number {
   const tokens = usage?.reasoningTokens ?? 0;
-  // The type says number; what a provider or a file says may not be.
+  // A value from outside may not be a number, whatever its type says.
   return Number.isFinite(tokens) && tokens > 0 && tokens <= MAX_THOUGHT_TOKENS ? tokens : 0;
 }
 
@@ -222,7 +231,7 @@ export interface TokenCalibration {
   readonly observations: number;
   /** The newest epoch seen; an older observation describes a context that no longer exists. */
   readonly epoch: number;
-  /** Which model this is about; another one starts anew. */
+  /** The model that was observed; for another one, learning starts over. */
   readonly model: string;
 }
 
@@ -254,9 +263,11 @@ export function calibrate(state: TokenCalibration, observation: TokenObservation
   if (!(ratio >= MIN_RATIO && ratio <= MAX_RATIO)) return state;
 
   const observations = state.observations + 1;
-  // The family's default counts as one observation; each later one counts at least a tenth, so that changes take effect.
+  // The default of the family counts as one observation. Each later one weighs at least a tenth, so that the scale
+  // can still change.
   const rate = Math.max(MIN_RATE, 1 / (observations + 1));
-  // Text that only the provider sees makes single ratios far too high, so one observation moves the scale a bounded way.
+  // A single ratio can be far too high because of text that only the provider sees, so one observation moves the
+  // scale by a limited amount.
   const pull = clamp(ratio - state.scale, -MAX_PULL * state.scale, MAX_PULL * state.scale);
   const scale = clamp(state.scale + rate * pull, MIN_SCALE, MAX_SCALE);
   const distance = Math.abs(ratio - scale) / scale;

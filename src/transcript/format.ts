@@ -28,7 +28,7 @@ export interface Format<Wire> {
 /** Something in what the model is sent that a provider would refuse. */
 export interface Fault {
   readonly rule: FaultRule;
-  /** Of a provider's wire, the place instead: `messages[3]`. */
+  /** In messages of a provider, the place instead: `messages[3]`. */
   readonly messageId: MessageId;
   /** Unset when it is about the whole message. */
   readonly partIndex?: number;
@@ -45,7 +45,7 @@ export type FaultRule =
   | "malformed-text"
   | ProviderRule;
 
-/** A rule of one provider's interface, or one that all have in common. */
+/** The rule that was broken: of one provider's interface, or of all. */
 export type ProviderRule =
   `${"common" | "anthropic" | "openai-chat" | "openai-responses" | "gemini" | "ai-sdk"}-${number}`;
 
@@ -79,7 +79,7 @@ export function findFaults(transcript: Transcript): readonly Fault[] {
   return faults;
 }
 
-/** The calls that a format had to give another name, since the wire has their id twice. */
+/** Calls that a format had to rename because the messages use their id twice. */
 export function findRenamedCalls(transcript: Transcript): readonly Fault[] {
   return transcript.flatMap(({ id: messageId, parts }) =>
     parts.flatMap((part, partIndex): readonly Fault[] =>
@@ -100,7 +100,7 @@ export function findRenamedCalls(transcript: Transcript): readonly Fault[] {
 type Found = readonly [FaultRule, string];
 
 function partFaults(part: Part, callIds: Set<CallId>): readonly Found[] {
-  // What a provider made goes back to it as it is.
+  // Blocks made by the provider go back unchanged.
   if (part.native !== undefined) return [];
   if (part.type === "tool") return toolFaults(part, callIds);
   if (part.type !== "text") return [];

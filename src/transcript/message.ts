@@ -33,7 +33,10 @@ export interface Message {
   readonly agent?: string;
   /** Why generation ended, as the source says it. */
   readonly finish?: string;
-  /** Set when the source would say how generation ended, and does not: it is still running, or was cut off. */
+  /**
+   * Set when the source records how generation ended, but not for this message: it is still running or was
+   * interrupted.
+   */
   readonly unfinished?: true;
   readonly error?: MessageError;
   readonly parentId?: MessageId;
@@ -70,7 +73,7 @@ export interface MessageMetadata {
   readonly agentVisible?: boolean;
   readonly userVisible?: boolean;
   readonly kind?: MessageKind;
-  /** On a compaction's summary: what the next compaction carries further. Never read from text. */
+  /** Facts of a summary that the next compaction keeps. Never parsed from text. */
   readonly carried?: CarriedFacts;
 }
 
@@ -121,7 +124,7 @@ export function reachesModel(part: Part): boolean {
   return part.agentVisible !== false && !(part.type === "text" && part.ignored);
 }
 
-/** True for a message that begins with a provider's own compaction: nothing has to stand before it. */
+/** True for a message that starts with a provider's own compaction, which replaces everything before it. */
 export function opensWithNative({ parts }: Message): boolean {
   return parts.find(reachesModel)?.native !== undefined;
 }
@@ -160,7 +163,7 @@ export function shownOutcome({ outcome, clearedAt }: ToolPart): ToolOutcome {
   return shown.status === "done" ? { ...shown, attachments: [] } : shown;
 }
 
-/** The text of a part as a model may read it; what the user typed is changed as little as possible. */
+/** The text of a part, normalized for sending; what the user typed is changed as little as possible. */
 export function normalizePartText(message: Message, part: TextPart): string {
   const isTyped = message.role === "user" && !part.synthetic;
   return isTyped ? normalizeTypedText(part.text) : normalizeText(part.text);
@@ -181,7 +184,7 @@ export function withUniqueIds(transcript: Transcript): Transcript {
   return changed ? messages : transcript;
 }
 
-/** Gives each id in turn: itself the first time, `id~2`, `id~3`, … when it comes again or a message already has it. */
+/** Makes ids unique: the first keeps its name, further ones become `id~2`, `id~3`, … */
 export function createIdDeduplicator(messages: Transcript = []): (wanted: MessageId) => MessageId {
   const taken = new Set(messages.map((message) => message.id));
   const lastNumber = new Map<MessageId, number>();
@@ -197,12 +200,12 @@ export function createIdDeduplicator(messages: Transcript = []): (wanted: Messag
   };
 }
 
-/** Gives each call of a conversation a name of its own: its id, `id_2`, `id_3`, … when that comes again, `call_1`, `call_2`, … when it is empty. */
+/** Makes call ids unique: `id`, then `id_2`, `id_3`, …; an empty id becomes `call_1`, `call_2`, … */
 export type NameCall = (callId: CallId) => CallId;
 
 /**
- * Names depend only on the calls before: as a conversation grows, those that were given stay. A number is put behind so
- * much of the id that a provider still takes both.
+ * A name depends only on earlier calls, so names stay as the conversation grows. The id is shortened to leave room
+ * for the number within the provider's limit.
  */
 export function createCallNamer(maxChars: number = MAX_CALL_ID_CHARS): NameCall {
   const taken = new Set<CallId>();
@@ -230,7 +233,7 @@ function numberedBase(callId: CallId, maxChars = MAX_CALL_ID_CHARS): string {
   return callId === "" ? "call" : callId.slice(0, maxChars - NUMBER_CHARS);
 }
 
-/** Most providers take no longer ids. */
+/** The limit of most providers. */
 const MAX_CALL_ID_CHARS = 64;
 const NUMBER_CHARS = 8;
 
@@ -247,7 +250,7 @@ export function withCallNames(message: Message, nameCall: NameCall): Message {
   return changed ? { ...message, parts } : message;
 }
 
-/** How many items two lists begin with alike. */
+/** The length of the common prefix of two lists. */
 export function commonLength<Item>(one: readonly Item[], other: readonly Item[]): number {
   const end = Math.min(one.length, other.length);
   let index = 0;
@@ -293,7 +296,7 @@ export function hasMessageFields(
   );
 }
 
-/** A conversation of a thousand foreign messages has one problem, not a thousand. */
+/** Report a few problems: a thousand foreign messages all have the same one. */
 const MAX_PROBLEMS = 3;
 
 function problemOf(value: unknown, path: readonly string[]): Problem {
@@ -312,12 +315,12 @@ function describe(value: unknown): string {
   return keys === "" ? "an empty object" : `an object with ${keys}`;
 }
 
-/** The caller passed a session object instead of its messages. */
+/** True when the caller passed a session object instead of its messages. */
 function isSession(value: unknown): boolean {
   return typeof asObject(value).projection === "function";
 }
 
-/** The formats that a value may be in, by names that only they use; undefined when nothing is recognized. */
+/** Guesses the format of a value by field names that only that format uses. */
 function readBy(value: unknown): string | undefined {
   if (Array.isArray(value)) return undefined;
   const { role, content, parts, info, type, message, messages, contents, input, tool_calls } =
@@ -364,7 +367,7 @@ const PROGRAM_KINDS: ReadonlySet<string> = new Set(
   "tool_result tool_result_archived tool_summary compaction_marker continue hint".split(" "),
 );
 
-/** True for a user message that asks for a compaction and says nothing else. */
+/** True for a user message that is only a request for a compaction. */
 export function isBareMarker(message: Message): boolean {
   return (
     message.role === "user" &&

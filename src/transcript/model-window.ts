@@ -3,8 +3,8 @@ import type { ModelRow } from "../models/model-row.ts";
 import type { ModelRef, Transcript } from "./message.ts";
 
 /**
- * The window of the model that a recorded conversation would be sent to next: what the host recorded, else what is known
- * of the newest model that is named, or a larger one where that model has answered more.
+ * The context window of the model that this conversation would be sent to next: as recorded by the host, else by the
+ * newest known model, or a larger one when that model accepted more.
  */
 export function modelWindowOf(
   transcript: Transcript,
@@ -24,7 +24,7 @@ export function modelWindowOf(
   return { tokens, isKnown: facts.known === "name" && !facts.assumed.includes("contextTokens") };
 }
 
-/** The newest model whose name says something, since agents write names of their own where no model was asked. */
+/** The newest model with a known name. Agents write names of their own where no model was asked. */
 function newestModel(
   transcript: Transcript,
   rows: readonly ModelRow[] | undefined,
@@ -39,16 +39,16 @@ function newestModel(
 }
 
 interface TranscriptWindowOptions {
-  /** What the host has recorded. */
+  /** The window that the host recorded. */
   readonly recordedTokens?: number | undefined;
-  /** Whose models are asked where no message names one. */
+  /** The provider to assume when no message names a model. */
   readonly provider?: string | undefined;
-  /** Rows of a user. */
+  /** Model facts of the user. */
   readonly rows?: readonly ModelRow[] | undefined;
 }
 
 interface TranscriptWindow {
   readonly tokens: number;
-  /** False where the figure is that of a similar model, a usual one, or a guess from what was accepted. */
+  /** False when the number is that of a similar model, a usual value, or a guess. */
   readonly isKnown: boolean;
 }

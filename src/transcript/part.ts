@@ -15,9 +15,9 @@ export type Part = TextPart | ReasoningPart | ToolPart | FilePart | CompactionPa
 interface PartBase {
   /** False: kept in the transcript, not sent to the model. */
   readonly agentVisible?: false;
-  /** Set when the receiver may refuse the part as it stands in the wire; replacing it writes it again. */
+  /** Set when the provider may refuse the part as recorded; an edit that replaces it writes it in a valid form. */
   readonly irregular?: true;
-  /** Set on a provider's own compaction: who made it, and reads it in place of everything before it. */
+  /** Set on a provider's own compaction: the provider that made it and reads it in place of everything before it. */
   readonly native?: string;
 }
 
@@ -30,9 +30,9 @@ export interface TextPart extends PartBase {
   readonly ignored?: true;
   /** Written by Carryover itself (a delivery or a hint); not inherited by forks. */
   readonly own?: true;
-  /** On a compaction that the provider made when asked: its block, which goes back to it unchanged. */
+  /** The block of a compaction on demand, which goes back to the provider unchanged. */
   readonly block?: ProviderBlock;
-  /** On the same: what thoughts behind it may be bound to beside the block itself. */
+  /** With the block: what thoughts after it may be bound to. */
   readonly standsFor?: StandsFor;
   /** Set when an edit shortened the text. */
   readonly cut?: Cut;
@@ -46,22 +46,22 @@ export interface ProviderBlock {
   readonly [field: string]: unknown;
 }
 
-/** What a provider's block stands for, as hashes. */
+/** What a provider's block replaces, as hashes. */
 export interface StandsFor {
-  /** Of the system messages before it: behind others it stands for nothing. */
+  /** Hash of the system messages before it. With others, the block is not valid. */
   readonly head: number;
-  /** Of the messages that were summed up, each way in which they were read. */
+  /** Hashes of the summarized messages, one for each way they were sent. */
   readonly lines: readonly number[];
 }
 
 export interface ReasoningPart extends PartBase {
   readonly type: "reasoning";
   readonly text: string;
-  /** Characters of the whole thought as only its provider can read it, where it is sent again beside the text or in its place. */
+  /** Length of the encrypted thought, when that is sent beside the text or instead of it. */
   readonly sealedChars?: number;
-  /** Set where only the beginning of a recorded text was kept. */
+  /** Set when only the beginning of a recorded text was read. */
   readonly cut?: Cut;
-  /** Set when it is hidden because the provider would refuse it: what stood before it is no longer the same. */
+  /** Set when the thought is hidden because the provider would refuse it after an earlier edit. */
   readonly stale?: true;
 }
 
@@ -72,7 +72,7 @@ export interface ToolPart extends PartBase {
   readonly tool: string;
   readonly input: unknown;
   readonly outcome: ToolOutcome;
-  /** Set where the provider signed this call for all calls of its step, and refuses the others without it. */
+  /** Set when this call carries the signature for all calls of its step. */
   readonly signed?: true;
   /** When the output was cleared from the model's view; the output itself is kept. */
   readonly clearedAt?: number;
@@ -118,15 +118,15 @@ export interface CompactionPart extends PartBase {
 
 export interface OpaquePart extends PartBase {
   readonly type: "opaque";
-  /** The type the source gives it. */
+  /** The type of the part in the source. */
   readonly name: string;
   /** The characters that it brings into a window, such as the result of a search that the provider ran itself. */
   readonly chars?: number;
-  /** Set where the format knows it as a record of the host's own: the model never sees it, and no other part refers to it. */
+  /** Set for records of the host that the model never sees and no other part refers to. */
   readonly bookkeeping?: true;
 }
 
-/** How a compaction marker reads to the model. */
+/** The text of a compaction marker for the model. */
 export const COMPACTION_QUESTION = "What did we do so far?";
 
 /** What the model reads in place of an output that was cleared. */

@@ -8,7 +8,7 @@ import { repairPairing as repairsOf } from "../repair.ts";
 import { supersede as supersedeOf } from "../supersede.ts";
 import { TIER_LIMITS_SHAPE, type TierLimits, graduatedTiers as tiersOf } from "../tiers.ts";
 
-// The stages as `carryover/stages` has them, with the options that people set; what our own callers set is in the stages.
+// The public stages of `carryover/stages`. They check their options and offer only those that users set.
 
 /** Hides what the newest completed compaction has summarized. What is left is the summary, its tail, and everything newer. */
 export function compactionBoundary(options: CompactionBoundaryOptions): Stage {

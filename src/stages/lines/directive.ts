@@ -1,9 +1,9 @@
 import type { FillPart, FillRows, FillSegment } from "./rows.ts";
 
 /**
- * Requires, within a room, what is newest of the files that a directive names: the texts that no change followed, newest
- * first, without lines that stand in newer ones. What does not fit is preferred, and of files that were changed since
- * they were read the rest counts as if they had not been. Gives the characters that are required.
+ * Marks the newest state of the files that a task names as required, as far as the room allows: texts after which the
+ * file did not change, newest first, without lines that newer texts repeat. What does not fit gets a higher worth. If
+ * a file was changed after it was read, the rest of that read loses worth. Gives the number of required characters.
  */
 export function requireDirected(fill: FillRows, worth: Float64Array, room: DirectedRoom): number {
   const { directive, isRepeated, firstWholePart, roomChars } = room;
@@ -35,10 +35,10 @@ interface DirectedRoom {
   readonly roomChars: number;
 }
 
-/** More than age takes from a line in a hundred results, or than the newest results get. */
+/** Larger than the effect of age after a hundred results, and than the bonus of the newest results. */
 const NAMED_FACTOR: number = Math.exp(8);
 
-/** What a read loses when its file is changed. */
+/** How much a read loses when its file is changed. */
 const OLD_FACTOR: number = Math.exp(2);
 
 function fileRows({ segments }: FillRows, { firstSegment, endSegment }: FillPart): readonly number[] {

@@ -50,14 +50,14 @@ export function fillTranscript(transcript: Transcript, options: FillBudgetOption
     let excessChars = frameChars(hiddenBy(edits)) - maxChars;
     for (const message of filled) excessChars += render(message).length;
     if (excessChars <= 0 || attempt === ATTEMPTS) return { transcript: filled, edits };
-    // Where escapes make everything several times as long, the room would become negative.
+    // With many escapes the estimate would make the room negative.
     roomChars = Math.max(roomChars / 4, roomChars - (excessChars + SPARE_CHARS) * 2 ** (attempt - 1));
   }
 }
 
 /**
- * Escapes and labels take a little more than is counted; what is still too long after these attempts is left to
- * `charBudget`.
+ * Escapes and labels take more than estimated, so the fill is repeated with less room. After these attempts
+ * `charBudget` cuts the rest.
  */
 const ATTEMPTS = 4;
 const SPARE_CHARS = 32;
@@ -110,7 +110,7 @@ function editPart(fill: FillRows, selection: RowSelection, number: number): read
   return [{ type: "replace-part", part: left.part, reason: "selected-lines", omitted, ...where }];
 }
 
-/** A text with the selected lines, and its length; undefined where nothing changes or the part is no text. */
+/** The text with its selected lines and its length; undefined when nothing changes or the part is no text. */
 function withKeptText(fill: FillRows, { part, firstSegment }: FillPart, selection: RowSelection) {
   if (part.type !== "text") return undefined;
   const text = keptText(fill, fill.segments[firstSegment] as FillSegment, selection);
@@ -121,7 +121,7 @@ function withKeptText(fill: FillRows, { part, firstSegment }: FillPart, selectio
 
 const INPUT_SOURCES: ReadonlySet<FillSource> = new Set(["change", "removed", "input"]);
 
-/** The same for a call. */
+/** A call with the selected lines of its input and output. */
 function withKeptLines(fill: FillRows, filled: FillPart, selection: RowSelection) {
   const { part } = filled;
   if (part.type !== "tool") return undefined;
@@ -171,7 +171,7 @@ export function keptText(
   if (isWhole && wholeChars(rows, segment) > text.length) return undefined;
   let kept = "";
   let previous = firstRow - 1;
-  // Rows that stand in the text as they will stand here are taken together.
+  // Adjacent rows that stay unchanged are copied as one slice.
   let start = 0;
   let end = 0;
   for (let row = firstRow; row < endRow; row++) {

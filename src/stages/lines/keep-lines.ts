@@ -129,12 +129,12 @@ function isOwnWork({ role, summary, metadata, parts }: Message): boolean {
   return role === "assistant" && !isSummary && parts.every(isOver);
 }
 
-/** False for a call without a result, which is still running. */
+/** False for a call that is still running. */
 function isOver(part: Part): boolean {
   return part.type !== "tool" || part.outcome.status !== "pending";
 }
 
-/** True for the final answer of a turn: without it a user message would follow directly on a tool call. */
+/** True for the final answer of a turn. Without it, a user message would follow directly on a tool call. */
 function isLastWord({ parts }: Message, next: Message | undefined): boolean {
   const hasCall = parts.some(({ type, agentVisible }) => type === "tool" && agentVisible !== false);
   return next?.role !== "assistant" && !hasCall;
@@ -143,7 +143,7 @@ function isLastWord({ parts }: Message, next: Message | undefined): boolean {
 const SUMMARY_KINDS: ReadonlySet<string> = new Set(["tool_summary", "compaction_summary"]);
 const STAGE = "keep-lines";
 
-/** What an edit of `fillBudget` becomes in a conversation that continues. */
+/** Adapts an edit of `fillBudget` to a conversation that continues. */
 function allowed(edit: Edit, message: Message, mayGo: (part: Part) => boolean): readonly Edit[] {
   const isFree = message.parts.every(standsAlone);
   if (edit.type === "hide-message") {
@@ -163,14 +163,17 @@ function allowed(edit: Edit, message: Message, mayGo: (part: Part) => boolean): 
   return withLines({ message, partIndex: edit.partIndex, part }, edit.part);
 }
 
-/** True for a part that can be hidden, or have its neighbours hidden, without another one missing it. */
+/** True for a part that can be hidden without breaking a neighbor, and whose neighbors can be hidden. */
 function standsAlone(part: Part): boolean {
   return PLAIN_PARTS.has(part.type) || (part.type === "opaque" && part.bookkeeping === true);
 }
 
 const PLAIN_PARTS: ReadonlySet<string> = new Set(["text", "reasoning", "tool"]);
 
-/** A call whose output goes, with its handle; where the call itself is long and alone, the message goes. */
+/**
+ * Hides the output of a call and leaves its handle. If the call itself is long and alone in its message, the message
+ * is hidden.
+ */
 function hideCall(call: ToolCall, isFree: boolean): readonly Edit[] {
   const { message, part } = call;
   const calls = message.parts.filter(({ type, agentVisible }) => type === "tool" && agentVisible !== false);
@@ -180,7 +183,7 @@ function hideCall(call: ToolCall, isFree: boolean): readonly Edit[] {
     : leaveLines(call, GAP_MARKER);
 }
 
-/** A longer input is not worth keeping for a call of which nothing else stays. */
+/** A call without its output is only kept when its input is shorter than this. */
 const MAX_STUB_INPUT_CHARS = 1_000;
 
 /** The call with the selected lines of its output. */
@@ -188,7 +191,7 @@ function withLines(call: ToolCall, chosen: ToolPart): readonly Edit[] {
   return leaveLines(call, outcomeText(chosen.outcome));
 }
 
-/** The call with these lines of its output and its handle; nothing where that is no shorter. */
+/** The call with these lines of its output and a handle for the rest; nothing when that is not shorter. */
 function leaveLines({ message, partIndex, part }: ToolCall, lines: string): readonly Edit[] {
   const text = outcomeText(part.outcome);
   const handle = handleOf(message, partIndex);
@@ -219,7 +222,7 @@ function wholeResultNotice(handle: Handle): string {
   return `[whole result: ${handle.replace(/\s+/g, " ")}]`;
 }
 
-/** In place of hidden calls that follow each other one of them stays, and says how all of them can be recalled. */
+/** Of a run of hidden calls one stays, with a handle for all of them. */
 function nameHiddenCalls(
   edits: readonly Edit[],
   window: Transcript,
@@ -239,7 +242,7 @@ function nameHiddenCalls(
     const stub = stubOf(run, spanOf(run, transcript, place));
     if (stub === undefined) continue;
     const whole = run.reduce((sum, message) => sum + charsOf(message), 0);
-    // Where the handle would be no shorter, everything stays.
+    // When the handle is not shorter than the calls, keep them.
     if (stub.chars >= whole) for (const { id } of run) named.set(id, []);
     else named.set(stub.messageId, stub.edits);
   }
@@ -260,15 +263,15 @@ function runsOf(window: Transcript, isIn: (message: Message) => boolean): readon
   return runs;
 }
 
-/** True for what stays of calls that were left out before. */
+/** True for the remainder of earlier hidden calls. */
 function isStub({ parts }: Message): boolean {
   const visible = parts.filter(({ agentVisible }) => agentVisible !== false);
   return visible.length > 0 && visible.every((part) => part.type === "tool" && hasOnlyStub(part));
 }
 
 /**
- * A call of some messages as what stays of them; undefined where there is none. The last one, so that it is among the
- * edits also when only the later ones of them are made; if they all have long inputs, the shortest.
+ * Chooses the call that stays for a run; undefined when there is none. The last one is used, so that it is also in
+ * the batch when only the later edits are made; if all inputs are long, the shortest.
  */
 function stubOf(run: Transcript, span: Transcript): Stub | undefined {
   const calls = toolResults(run).filter((each) => !hasMedia(each.part) && isFirstSigned(each));
@@ -308,7 +311,7 @@ function stubOf(run: Transcript, span: Transcript): Stub | undefined {
 interface Stub {
   readonly messageId: MessageId;
   readonly edits: readonly Edit[];
-  /** What it leaves in the window. */
+  /** Characters that it takes in the window. */
   readonly chars: number;
 }
 
@@ -316,12 +319,15 @@ function inputChars({ part }: ToolCall): number {
   return part.tool.length + safeJson(part.input ?? null).length;
 }
 
-/** False for a call beside the one that is signed for both: it cannot stay alone. */
+/** False for a call that needs the signature of another call: it cannot stay alone. */
 function isFirstSigned({ message, part }: ToolCall): boolean {
   return part.signed === true || !message.parts.some((other) => other.type === "tool" && other.signed);
 }
 
-/** Some messages that are hidden, with those beside them that were hidden before; the first is looked for from a place on. */
+/**
+ * Extends a run of hidden messages by adjacent ones that were hidden before. The search for the first starts at
+ * `from`.
+ */
 function spanOf(run: Transcript, transcript: Transcript, from: number): Transcript {
   const isHidden = (message: Message | undefined): boolean =>
     message?.role === "assistant" && !isVisibleToModel(message);

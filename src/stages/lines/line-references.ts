@@ -3,8 +3,8 @@ import type { FillRows } from "./rows.ts";
 import { nameStart } from "./words.ts";
 
 /**
- * Lines of files that are named by number, by the file's own name: by agent or user, as in `engine.ts:49` or "engine.ts
- * (lines 60-75)", and by what tools printed, as compilers, failed tests, reviews and searches do.
+ * Line numbers that texts mention, by file name: by the agent or user, as in `engine.ts:49` or "engine.ts (lines
+ * 60-75)", and in output of compilers, tests, reviews and searches.
  */
 export function readLineReferences({ segments }: FillRows): LineReferences {
   const references = new Map<string, Set<number>>();
@@ -16,7 +16,7 @@ export function readLineReferences({ segments }: FillRows): LineReferences {
       .slice(0, MAX_CHARS)
       .matchAll(LINE_REFERENCE)) {
       const end = index + found.length;
-      // The name stands right before the number, or somewhere before it.
+      // The file name is directly before the number, or earlier in the text.
       if (ending !== undefined) file = text.slice(nameStart(text, index), index) + ending;
       else
         file =
@@ -40,18 +40,18 @@ type LineReferences = ReadonlyMap<string, ReadonlySet<number>>;
 
 const FILE_SOURCES: ReadonlySet<FillSource> = new Set(["read", "change", "removed", "call"]);
 
-/** What stands further back in a text is not read. */
+/** Only the beginning of a text is searched. */
 const MAX_CHARS = 20_000;
 const LINE_REFERENCE =
   /(?:(\.[A-Za-z]\w{0,5})[:(]|\b[Ll]ines?[ ~]{1,2}|\bL)(\d{1,6})\b(?:\s?[-–]\s?(\d{1,6}))?/g;
 
 const FILE_NAME = /(?<![\w+-])[\w+-][\w.+-]{0,99}\.[A-Za-z]\w{0,5}\b/g;
 
-/** How far before a number the name of its file is looked for. */
+/** How far before a number its file name is searched. */
 const MAX_NAME_CHARS = 200;
 
-/** What is changed stands at a line or close to it. */
+/** An edit is at the named line or close to it. */
 const LINES_AROUND = 3;
 
-/** A longer range names its beginning. */
+/** Of a longer range only the beginning counts. */
 const MAX_LINES = 200;

@@ -12,7 +12,7 @@ export interface FillCall {
   readonly path: string | undefined;
   /** True when it changed that file. */
   readonly hasChanged: boolean;
-  /** Characters that are rendered whenever the call is kept: its head, the label of its result, its attachments. */
+  /** Characters that are rendered whenever the call is kept: head, result label, attachments. */
   readonly headChars: number;
   readonly texts: readonly { readonly source: FillSource; readonly text: string }[];
   /** The length of the input's JSON, and of input and output together. */
@@ -48,7 +48,7 @@ export function readCall(part: ToolPart): FillCall {
 
 /** Strings of an input that are longer than this, or have several lines, are selected by line. */
 const LONG_STRING_CHARS = 200;
-/** A head that is longer without its long strings is cut. */
+/** A head that is longer than this, even without its long strings, is cut. */
 const MAX_HEAD_CHARS = 1200;
 const RESULT_LABEL_CHARS = 14;
 const ELLIPSIS = "...";
@@ -135,12 +135,13 @@ function outputSource(tool: string, head: string, access: FileAccess | undefined
   return SEARCH_TOOL.test(tool) ? "search" : "output";
 }
 
-/** The head of a shell call that prints a file: agents without a tool for it read so. */
+/** A shell call that prints a file: agents without a read tool use it to read. */
 const PRINTS_FILE =
   /"(?:command|cmd)":(?:\[.{0,40},)?"(?:cd [^&;|]{1,400}(?:&&|;) ?)?(?:cat(?! *[<>])|sed -n|head|tail|nl|git (?:diff|show)) /;
 
 /**
- * Where a text comes from, which tells how likely it is needed again. What an edit removed from a file is `removed`.
+ * The origin of a text, which tells how likely it is needed again. `removed` is text that an edit deleted from a
+ * file.
  */
 export type FillSource =
   | "user"

@@ -19,13 +19,13 @@ export interface FillPart {
   readonly messageNumber: number;
   readonly partIndex: number;
   readonly part: Part;
-  /** How many results are newer. */
+  /** The number of newer results. */
   readonly callsSince: number;
   /** The file that the call is about. */
   readonly path: string | undefined;
   readonly call: FillCall | undefined;
   readonly headChars: number;
-  /** Its length in the window. */
+  /** Its rendered length. */
   readonly chars: number;
   readonly firstSegment: number;
   readonly endSegment: number;
@@ -82,7 +82,7 @@ export function readRows(transcript: Transcript): FillRows {
   return { messages, parts, segments, rows: rows.table() };
 }
 
-/** A longer text of a user was pasted or printed by a program, not typed. */
+/** A longer user text was pasted or generated, not typed. */
 const MAX_SAID_CHARS = 8_000;
 
 function ownTexts(part: Part, { role }: Message): FillCall["texts"] {
@@ -237,8 +237,8 @@ export function createRowCollector(): RowCollector {
 }
 
 /**
- * The length of all rows of a text; of a file that was read, without the padding of line numbers where that saves
- * something.
+ * The length of a text from its rows. For a file that was read, without the padding of line numbers when that saves
+ * enough.
  */
 export function wholeChars({ chars }: RowTable, { source, text, firstRow, endRow }: FillSegment): number {
   if (source !== "read") return text.length + 1;
@@ -247,5 +247,5 @@ export function wholeChars({ chars }: RowTable, { source, text, firstRow, endRow
   return rowChars < text.length * (1 - PADDING_SHARE) ? rowChars : text.length + 1;
 }
 
-/** A smaller share of padding is left in place. */
+/** Padding of line numbers is only removed when it takes a larger share. */
 const PADDING_SHARE = 0.03;

@@ -50,7 +50,7 @@ function inherited(nameValue: number, ownCost: number, itsCost: number): number 
 
 /** By how much the newest of equal rows is preferred, so that a threshold can separate them. */
 const TIE_SHARE = 0.01;
-/** A row alone costs a line break and part of a gap marker besides its text. */
+/** The cost of a single row beyond its text: a line break and part of a gap marker. */
 const GAP_SHARE_CHARS = 6;
 /** A line that is repeated later, or has no word, is worth less than all others. */
 const LEFTOVER_FACTOR = 1e-4;
@@ -75,14 +75,14 @@ function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): F
         (isNamed?.(row) ? FILL_WEIGHTS.lineReference : 0);
       const isLeftover = isRepeated[row] === 1 || numbered.firstWord[row] === numbered.firstWord[row + 1];
       const factor = isLeftover ? LEFTOVER_FACTOR : (POWERS[(weight * POWER_STEPS) | 0] ?? 0);
-      // Short lines count more than by what they take.
+      // Short lines get a bonus beyond their lower cost.
       value[row] = (base * factor) / Math.sqrt(1 + (rows.end[row] ?? 0) - (rows.start[row] ?? 0));
     }
   }
   return value;
 }
 
-/** Powers of e in small steps, up to more than all weights of a row together. */
+/** A table of powers of e in small steps, beyond the sum of all weights of a row. */
 const POWER_STEPS = 32;
 const POWERS: Float64Array = new Float64Array(16 * POWER_STEPS).map((_, step) =>
   Math.exp(step / POWER_STEPS),
@@ -106,7 +106,7 @@ function segmentWeight(
 interface FileUse {
   /** Per path: the calls about it. */
   readonly touches: ReadonlyMap<string, number>;
-  /** Per part: 1 when its file was changed after it. */
+  /** Per part: 1 when its file was changed after this read. */
   readonly isUsed: Uint8Array;
   /** True for rows whose line number is named somewhere; undefined where no line of the file is. */
   readonly namedLines: (segment: FillSegment) => ((row: number) => boolean) | undefined;
@@ -130,7 +130,7 @@ function readFileUse(fill: FillRows): FileUse {
     if (!lines) return undefined;
     return (row) => {
       let line = 0;
-      // Between the number and the line stands a sign.
+      // A separator stands between number and line.
       const end = (rows.bodyStart[row] ?? 0) - 1;
       for (let at = rows.start[row] ?? 0; at < end; at++) line = line * 10 + text.charCodeAt(at) - DIGIT_ZERO;
       return lines.has(line);
@@ -172,13 +172,13 @@ export const FILL_WEIGHTS = {
   enclosingNames: 2.5,
   /** Per logarithm of the calls about the same file. */
   fileTouches: 0.4,
-  /** For a read of a file that was changed later: it served its purpose. */
+  /** For a read whose file was changed later: it has served its purpose. */
   usedRead: -2,
   /** For a line that is named by its number. */
   lineReference: 3,
   /** For a row of the newest work. */
   recent: 2,
-  /** For a row of the newest results, besides. */
+  /** For a row of the newest results, in addition. */
   newest: 2,
   /** For a row of the newest work in a text that is too long to be kept whole. */
   recentLong: 1,
@@ -198,9 +198,9 @@ export const FILL_SHARES = {
   longText: 0.25,
   /** The share of its value that a row passes on to the rows beside it. */
   neighbour: 0.5,
-  /** A gap that saves less is closed. */
+  /** A gap that saves fewer characters than this is filled. */
   closedGapChars: 60,
-  /** The same in texts of files, as a share of the budget, and at most: an edit needs all lines of its place. */
+  /** The same in files, as a share of the budget, and at most: an edit needs a connected place. */
   closedFileGap: 0.0075,
   closedFileGapChars: 320,
 } as const;
@@ -211,7 +211,7 @@ interface RowFacts {
   readonly activity: Float64Array;
   /** The value of the row's new identifiers, as a multiple of the row's own value. */
   readonly newNames: Float64Array;
-  /** From 0 to 1: how much the row's identifiers were written lately; more where a directive asks about one. */
+  /** From 0 to 1: how much the row's identifiers were written lately; more for identifiers that the task names. */
   readonly namesWritten: Float64Array;
   /** 1 where a newer row has the same line. */
   readonly isRepeated: Uint8Array;
@@ -266,13 +266,13 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords): RowFacts 
   return { activity, newNames, namesWritten, isRepeated };
 }
 
-/** Identifiers that were written this often lately count fully. */
+/** Written this often lately, an identifier counts fully. */
 const MANY_WRITTEN = 2;
-/** An identifier that a directive asks about counts more than age and the newest results together. */
+/** An identifier in the task outweighs age and the bonus of the newest results. */
 const ASKED_NAMES = 3.2;
 const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
 
-/** By the number of new identifiers. */
+/** Factor by the number of new identifiers. */
 const NEW_NAME_FACTORS: readonly number[] = [
   0,
   Math.exp(firstNewName) - 1,

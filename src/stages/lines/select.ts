@@ -6,13 +6,13 @@ import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, wholeChars } from "./rows.ts";
 import { FILL_SHARES, FILL_WEIGHTS, type RowScores } from "./score.ts";
 
-/** What is kept of a transcript. */
+/** The selected rows of a transcript. */
 export interface RowSelection {
   /** Per row: 1 when it is kept. */
   readonly isKept: Uint8Array;
-  /** Per part: 1 when any of it is kept. */
+  /** Per part: 1 when any row of it is kept. */
   readonly isShown: Uint8Array;
-  /** Parts from here on stay as they are. */
+  /** Parts from this one on stay unchanged. */
   readonly firstWholePart: number;
   /** Parts before it whose result stays word for word. */
   readonly verbatimParts?: ReadonlySet<number>;
@@ -87,7 +87,7 @@ interface KeepRows {
   readonly endRow: number;
   readonly worth: ArrayLike<number>;
   readonly threshold: number;
-  /** Unset while only the length is asked for. */
+  /** Unset when only the length is computed. */
   readonly isKept?: Uint8Array | undefined;
   readonly maxGapChars?: number | undefined;
 }
@@ -120,7 +120,7 @@ function keepRows({ rows }: FillRows, options: KeepRows): number | undefined {
 interface SelectOptions {
   readonly maxChars: number;
   readonly render: (message: Message) => string;
-  /** A lower bound of what it gives. */
+  /** A lower bound of `render`. */
   readonly leastChars?: ((message: Message) => number) | undefined;
   /** Tools whose results stay whole; a name matches when it contains one of these. */
   readonly neverCutTools: readonly string[];
@@ -161,9 +161,9 @@ function measureSegments(fill: FillRows, worth: Float64Array, verbatimParts: Rea
   return { chars, lowest, highest };
 }
 
-/** The value of rows after what must be kept and what is preferred. */
+/** The worth of all rows after required and preferred rows are marked. */
 interface RequiredRows {
-  /** Per row: its value per character within this budget; infinite when it must be kept. */
+  /** Per row: worth per character; infinite when it must be kept. */
   readonly worth: Float64Array;
   /** Parts from here on stay as they are, and take this much. */
   readonly firstWholePart: number;
@@ -249,7 +249,10 @@ function isSaid({ part, message }: FillPart, neverCutTools: readonly string[]): 
   return message.summary === true || message.role === "user";
 }
 
-/** Output of searches and programs is often long and seldom needed whole; what was removed is needed least. */
+/**
+ * Never preferred as newest work: output of searches and programs is long and seldom needed whole, and removed text
+ * is needed least.
+ */
 const NEVER_RECENT: ReadonlySet<FillSource> = new Set(["search", "output", "removed"]);
 
 /** Raises the value of the newest work, from the newest to the oldest, within its share. */
@@ -313,7 +316,7 @@ function requireFloors(
   return verbatimParts;
 }
 
-/** What comes with a call whatever is kept of its result: its label, its head, gaps or short texts of its input. */
+/** Characters that a call takes regardless of its result: label, head, and gaps or short texts of its input. */
 function headCharsOf({ segments, rows }: FillRows, part: FillPart): number {
   let chars = LABEL_CHARS + part.headChars;
   for (let number = part.firstSegment; number < part.endSegment - 1; number++) {
@@ -331,7 +334,7 @@ interface ChooseRows {
   readonly minChars: number;
 }
 
-/** Chooses the best rows of a text that have so many characters; false when it takes all of them. */
+/** Chooses the best rows of a text up to a number of characters; false when that is all of them. */
 function chooseRows(
   { rows }: FillRows,
   { firstRow, endRow, text }: FillSegment,
@@ -347,7 +350,7 @@ function chooseRows(
   let [level, above] = [LEVELS, 0];
   while (level > 0 && above < minChars) above += charsAt[--level] ?? 0;
   if (above < minChars) return false;
-  // Rows of the last level are taken from the beginning, until there are enough.
+  // Fill up with rows of the last level, from the beginning.
   let leftChars = minChars - (above - (charsAt[level] ?? 0));
   for (let row = firstRow; row < endRow; row++) {
     const own = isChosen[row] ?? 0;
@@ -358,7 +361,7 @@ function chooseRows(
   return true;
 }
 
-/** Rows are told apart by the logarithm of their worth in so many levels. */
+/** Rows are sorted into this many levels by the logarithm of their worth. */
 const LEVELS = 256;
 
 function levelOf(worth: number): number {

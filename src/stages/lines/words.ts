@@ -6,15 +6,15 @@ export interface InternedWords {
   /** Row `r` has the words from `firstWord[r]` up to `firstWord[r + 1]`. */
   readonly words: Int32Array;
   readonly firstWord: Int32Array;
-  /** Per word: 1 for what a model cannot guess, such as `fooBar`, `foo_bar`, `a1b2c3d4`, `some/path`. */
+  /** Per word: 1 for an identifier, which a model cannot guess: `fooBar`, `foo_bar`, `a1b2c3d4`, `some/path`. */
   readonly isIdentifier: Uint8Array;
   /**
-   * Per word four numbers: how often it is there, how much agent and user wrote it lately, in how many texts it is, and
-   * how much it was written, less for frequent words.
+   * Per word four numbers: count, how much agent and user wrote it lately, number of texts with it, and the second
+   * number weighted down for frequent words.
    */
   readonly use: Float64Array;
   readonly wordCount: number;
-  /** The words of the directive. */
+  /** The words of the task. */
   readonly directed: Int32Array;
   /** Per row: a number that rows with the same line share, without line numbers and indentation. */
   readonly lineOf: Int32Array;
@@ -25,7 +25,7 @@ export interface InternedWords {
   readonly isComment: Uint8Array;
 }
 
-/** Reads every character of every row once, and of the directive. */
+/** Reads every character of all rows, and of the task, once. */
 export function internWords({ parts, segments, rows }: FillRows, directive = ""): InternedWords {
   const lines = createInternTable();
   const list: WordList = {
@@ -46,7 +46,7 @@ export function internWords({ parts, segments, rows }: FillRows, directive = "")
   const isComment = new Uint8Array(rows.count);
   for (const { source, partNumber, text, firstRow, endRow } of segments) {
     list.text++;
-    // What a user asks for holds until it is done.
+    // A user's request is valid until it is done, so it does not age.
     const results = source === "user" ? 0 : (parts[partNumber]?.callsSince ?? 0);
     list.fresh = SHOWN_SOURCES.has(source) ? 0 : Math.exp(-results / FRESH_RESULTS);
     for (let row = firstRow; row < endRow; row++) {
@@ -64,7 +64,7 @@ export function internWords({ parts, segments, rows }: FillRows, directive = "")
       if (unit === 0x2f || unit === 0x23 || unit === 0x2a || unit === 0x40) isComment[row] = 1;
       list.from = at;
       list.to = end;
-      // Lines that are nothing but a number are all different.
+      // Lines that consist of a number only are all treated as different.
       lineOf[row] = at < end ? numberOf(lines, readLine(list, text)) : lines.size++;
     }
   }
@@ -76,7 +76,7 @@ export function internWords({ parts, segments, rows }: FillRows, directive = "")
   readLine(list, directive);
   const directed = list.words.subarray(firstWord[rows.count], list.used);
   const { table, words, isIdentifier, use } = list;
-  // The directive was written just now; a word of it that hardly any row has says which rows it is about.
+  // The task counts as just written. A word of it that few rows contain tells which rows it is about.
   for (const word of new Set(directed))
     use[4 * word + 1] = (use[4 * word + 1] ?? 0) + ((use[4 * word] ?? 0) <= FEW_USES ? ASKED : 1);
   for (let at = 0; at < 4 * table.size; at += 4)
@@ -85,9 +85,9 @@ export function internWords({ parts, segments, rows }: FillRows, directive = "")
   return { words, firstWord, isIdentifier, use, directed, lineOf, indent, isComment, ...counts };
 }
 
-/** Stands for a word that a directive asks about. */
+/** Activity of a word that the task asks about. */
 export const ASKED = 1e6;
-/** The rows that may have it. */
+/** The most rows that may contain such a word. */
 const FEW_USES = 4;
 /** The upper bound of the activity of a word and of a row. */
 export const MAX_ACTIVITY = 4;
@@ -111,9 +111,9 @@ interface WordList {
   used: number;
   isIdentifier: Uint8Array;
   use: Float64Array;
-  /** The number of the text that is read. */
+  /** The number of the current text. */
   text: number;
-  /** What each word counts as use, and as written. */
+  /** How much each word of the current text adds to count and activity. */
   counts: number;
   fresh: number;
   from: number;
@@ -143,7 +143,7 @@ function add(list: WordList, hash: number): number {
   const at = 4 * word;
   use[at] = (use[at] ?? 0) + list.counts;
   use[at + 1] = (use[at + 1] ?? 0) + list.fresh;
-  // The last number is that of the text while words are read.
+  // While reading, the last number is the last text with this word.
   if (use[at + 3] !== list.text) {
     use[at + 2] = (use[at + 2] ?? 0) + 1;
     use[at + 3] = list.text;
@@ -215,7 +215,7 @@ function readLine(list: WordList, text: string): number {
   return lineHash;
 }
 
-/** True for a digest, such as the name of a Git object, which is unique but never needed again. */
+/** True for a digest such as a Git hash: unique, but never needed again. */
 function isHexadecimal(text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const unit = text.charCodeAt(at) | 32;
@@ -233,7 +233,7 @@ const UNDERSCORE = 3;
 const DIGIT = 4;
 const LOWER = 5;
 const UPPER = 6;
-/** The kind of every character; 0 for those that end words and paths. */
+/** The kind of each character; 0 ends words and paths. */
 const KINDS: Uint8Array = new Uint8Array(0x10000)
   .fill(DIGIT, 48, 58)
   .fill(UPPER, 65, 91)
@@ -244,7 +244,7 @@ KINDS[95] = UNDERSCORE;
 const ALL_LOWER: number = 1 << LOWER;
 const LETTERS: number = ALL_LOWER | (1 << UPPER);
 
-/** Where the name of a file begins that ends here. */
+/** The start of the file name that ends here. */
 export function nameStart(text: string, end: number): number {
   let start = end;
   while (start > 0 && isInName(text.charCodeAt(start - 1))) start--;
@@ -274,7 +274,7 @@ function isName(text: string, from: number, to: number): boolean {
 
 /** Gives equal hashes the same small number, counted from 0. Different texts with one hash count as the same. */
 interface InternTable {
-  /** Hash and number are adjacent, for one memory access. Numbers are stored one higher, so that 0 is a free slot. */
+  /** Hash and number are adjacent in memory. Numbers are stored plus 1, so that 0 is a free slot. */
   slots: Int32Array;
   size: number;
 }

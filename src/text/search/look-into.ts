@@ -2,11 +2,14 @@ import { STOP_TERMS, termsOf } from "./terms.ts";
 import type { IndexEntry, TextIndex } from "./text-index.ts";
 import { eachWord, isWithinWord } from "./words.ts";
 
-/** A text that holds what is asked for, and the lines to show of it. */
+/** A text that matches the query, and its lines to show. */
 export interface FoundText {
   readonly handle: string;
   readonly rank: number;
-  /** Word for word, word for word within longer words, or by its words. */
+  /**
+   * `literal`: the query stands there word for word. `within`: word for word, inside longer words. `words`: only its
+   * words were found.
+   */
   readonly match: "literal" | "within" | "words";
   readonly score: number;
   /** The best first. */
@@ -20,7 +23,7 @@ export interface FoundLine {
   readonly number: number;
   readonly start: number;
   readonly end: number;
-  /** Where in the line its most telling word stands. */
+  /** Index of the rarest matching word in the line. */
   readonly hitAt: number;
   readonly score: number;
 }
@@ -34,7 +37,10 @@ interface LookRequest {
   readonly query: Query;
 }
 
-/** Reads passages of a text and ranks it by the best of them; undefined when they hold nothing that may be shown. */
+/**
+ * Reads the candidate passages of a text and scores the text by the best one. Undefined when nothing that may be
+ * shown matches.
+ */
 export function lookInto({ entry, passages, text, index, query }: LookRequest): FoundText | undefined {
   let best: ReadPassage | undefined;
   const lines = new Map<number, FoundLine>();
@@ -71,7 +77,7 @@ interface Span {
   readonly end: number;
 }
 
-/** Where a passage stands in the text that may be shown: there, or near by where something was taken out. */
+/** Maps a passage to the redacted text, where its position may have moved. */
 function spanIn(
   text: string,
   { entry, passage, index: { passages } }: { entry: IndexEntry; passage: number; index: TextIndex },
@@ -83,10 +89,10 @@ function spanIn(
   };
 }
 
-/** Placeholders are longer than some secrets and shorter than others. */
+/** How far redaction may move a passage: a placeholder has another length than the secret. */
 const MOVED_CHARS = 5_000;
 
-/** The lines of a passage that have words of the query, and what they are worth together. */
+/** The lines of a passage with words of the query, and the score of the passage. */
 function readPassage(
   text: string,
   span: Span,
@@ -130,7 +136,7 @@ function readPassage(
   return { match: phrase?.match ?? "words", score: score + LINE_SHARE * closest, lines };
 }
 
-/** Letters of a word and the space behind it. */
+/** Average length of a word with its space. */
 const MEAN_WORD_CHARS = 7;
 const NEAR_LINES = 2;
 const NEAR_SHARE = 0.5;
@@ -215,23 +221,23 @@ interface FoundPhrase {
   readonly at: number;
 }
 
-/** What is asked for, weighed by how rare it is in the texts. */
+/** A parsed query. Terms weigh more the rarer they are in the texts. */
 export interface Query {
   readonly terms: readonly QueryTerm[];
-  /** What all terms weigh that a text can be expected to have. */
+  /** The weight of all terms that are not a bonus. */
   readonly weight: number;
-  /** Found word for word it comes before everything else; undefined where there is nothing to look for. */
+  /** Matches the whole query word for word, which ranks above everything else. Undefined for an empty query. */
   readonly phrase: RegExp | undefined;
-  /** Parts that mean more word for word: what stands in quotes, paths, identifiers. */
+  /** Parts of the query that rank higher when found word for word: quoted text, paths, identifiers. */
   readonly literals: readonly Literal[];
-  /** Which terms a word has: bit by bit, in their order. */
+  /** The terms that a word contains, as a bit mask in the order of the terms. */
   maskOf(word: string): number;
 }
 
 interface QueryTerm {
   readonly term: string;
   readonly weight: number;
-  /** A bonus adds to what has it and is not missed elsewhere: an identifier written as one word. */
+  /** A bonus term raises the score but is not required: an identifier written as one word. */
   readonly isBonus: boolean;
 }
 
@@ -265,12 +271,12 @@ export function readQuery(index: TextIndex, search: string): Query {
 }
 
 const MAX_QUERY_CHARS = 2_000;
-/** As many as there are bits in a number. */
+/** The bit mask has this many bits. */
 const MAX_TERMS = 30;
 const BONUS_SHARE = 0.5;
 const LITERAL_SHARE = 0.5;
 
-/** Words come again and again, so each is taken apart once. */
+/** Words repeat, so each is split into terms once. */
 function createMasks(terms: readonly QueryTerm[]): Query["maskOf"] {
   const bits = new Map(terms.map(({ term }, index) => [term, 1 << index]));
   const masks = new Map<string, number>();
@@ -342,7 +348,7 @@ const LITERAL_WORD = /[\p{L}\p{N}][/._:#@-]+[\p{L}\p{N}]|\p{Ll}\p{Lu}|\p{N}/u;
 const SATURATION = 0.9;
 const LENGTH_SHARE = 0.3;
 
-/** What a term counts that comes so often in a passage of such a length. */
+/** BM25 saturation: the weight of a term by its count and the length of the passage. */
 export function saturate(count: number, length: number): number {
   return (count * (SATURATION + 1)) / (count + SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length));
 }

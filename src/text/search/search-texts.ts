@@ -31,7 +31,8 @@ export function searchTexts(
         MATCH_ORDER[one.match] - MATCH_ORDER[other.match] || other.score - one.score || one.rank - other.rank,
     );
   const unread = [...new Set([...literal, ...likely])].filter((entry) => !candidates.has(entry)).length;
-  // Where nothing is left of what was read, a count of the rest would say what the texts hold without their secrets.
+  // When redaction removed every hit, the total is 0 as well: a count would tell what the texts hold without being
+  // shown.
   return { texts, total: texts.length === 0 ? 0 : texts.length + unread };
 }
 
@@ -43,12 +44,12 @@ interface SearchRequest {
 
 interface FoundTexts {
   readonly texts: readonly FoundText[];
-  /** All that may hold it; more than were read. */
+  /** How many texts match; not all of them were read. */
   readonly total: number;
 }
 
 const MATCH_ORDER = { words: 2, within: 1, literal: 0 } as const;
-/** What has less than this share of the best score is about something else. */
+/** Texts that score below this share of the best one are left out. */
 const LEAST_SHARE = 0.5;
 const LEAST_SHARE_BESIDE_LITERAL = 0.75;
 const MAX_READ = 32;
@@ -59,7 +60,7 @@ interface Search {
   readonly query: Query;
 }
 
-/** The newest texts that hold the query word for word, and where; gives all that do. */
+/** The newest texts that contain the query word for word, with the places. Gives the number of all such texts. */
 function addLiteral(
   candidates: Map<IndexEntry, number[]>,
   { index, entries, query: { phrase } }: Search & { readonly entries: readonly IndexEntry[] },
@@ -108,7 +109,7 @@ function passageAt({ passages }: TextIndex, { firstPassage, endPassage }: IndexE
   return low;
 }
 
-/** The texts with the best passages by words, and which these are; gives all that have about as many of the words. */
+/** The texts with the best passages by words. Gives how many texts cover about as much of the query. */
 function addByWords(
   candidates: Map<IndexEntry, number[]>,
   { index, query }: Search,
@@ -135,7 +136,7 @@ function addByWords(
   return new Set(ordered.flatMap(([entry, list]) => (scoreOf(list) >= most * LEAST_SHARE ? [entry] : [])));
 }
 
-/** A passage with less of what is asked for is not about it. */
+/** Passages that cover less of the query than this are ignored. */
 const LEAST_COVERED = 0.2;
 
 function insertBest(list: number[], passage: number, scores: Float64Array): void {

@@ -1,6 +1,6 @@
 /**
- * What a word is found by: its stem, and for `parseConfigFile`, `parse_config_file` or `TS2345` the stems of its parts
- * and of the whole. Case and accents do not matter.
+ * The search terms of a word: its stem, and for `parseConfigFile`, `parse_config_file` or `TS2345` also the stems of
+ * its parts. Case and accents do not matter.
  */
 export function termsOf(word: string): WordTerms {
   if (word.length > MAX_WORD_CHARS) return { parts: [fold(word.slice(0, MAX_WORD_CHARS))] };
@@ -31,7 +31,7 @@ function fold(word: string): string {
 const NOT_ASCII = /[^\0-\x7f]/;
 const MARKS = /\p{M}+/gu;
 
-/** The word without the ending that a plural, a past or a continuous form adds, by rules of English alone. */
+/** Removes English endings of plurals, past and continuous forms, by rules. */
 function stem(word: string): string {
   if (word.length < 4 || NOT_ENGLISH.test(word)) return word;
   const single = withoutPlural(word);
@@ -53,7 +53,7 @@ function withoutVerbEnding(word: string): string {
   return /([bdgmnprt])\1$/.test(base) ? base.slice(0, -1) : base;
 }
 
-/** Words that a question is made of, and that say nothing about what is asked for; as `termsOf` gives them. */
+/** Stop words, as `termsOf` gives them: function words and words of questions such as "show" and "find". */
 export const STOP_TERMS: ReadonlySet<string> = new Set(
   [
     ..."a an the this that these those here there it its they them their he she his her we us our you your i me my".split(

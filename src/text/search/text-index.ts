@@ -1,7 +1,7 @@
 import { termsOf } from "./terms.ts";
 import { eachWord, type VisitWord } from "./words.ts";
 
-/** A text that can be found, under the name that it is given back by. */
+/** A searchable text and the id that search results carry. */
 export interface IndexedText {
   readonly handle: string;
   readonly text: string;
@@ -9,9 +9,9 @@ export interface IndexedText {
 
 /** Which words stand in which passages of some texts. Grows with every text that is new, and never reads one twice. */
 export interface TextIndex {
-  /** Makes these the texts that are searched, the most important of equals first; gives them in that order. */
+  /** Replaces the searchable texts, best first among equals. Gives their entries in that order. */
   update(texts: Iterable<IndexedText>): readonly IndexEntry[];
-  /** What is known of the words of its passages. */
+  /** The inverted index of the passages. */
   words(): Pick<WordStore, "holdersOf" | "eachHolder">;
   readonly passages: Passages;
 }
@@ -29,7 +29,7 @@ export interface IndexEntry {
   rank: number;
 }
 
-/** Passages by their numbers: stretches of whole lines, but for lines that are too long. */
+/** Passages by number: runs of whole lines; a line that is too long is split. */
 interface Passages {
   readonly count: number;
   entryOf(passage: number): IndexEntry;
@@ -39,7 +39,7 @@ interface Passages {
   readonly meanWords: number;
 }
 
-/** An index without texts; `clean` makes a text fit to be read and must be what readers of the text apply. */
+/** Creates an empty index. `clean` redacts a text before it is indexed; readers must apply the same function. */
 export function createTextIndex(clean: (text: string) => string): TextIndex {
   let store = emptyStore();
 
@@ -71,7 +71,7 @@ export function createTextIndex(clean: (text: string) => string): TextIndex {
       const listed = take(given);
       const used = listed.reduce((sum, { firstPassage, endPassage }) => sum + endPassage - firstPassage, 0);
       if (store.starts.length < MIN_REBUILT_PASSAGES || used > store.starts.length / 2) return listed;
-      // Most of it belongs to texts that are gone or have changed.
+      // Most passages belong to removed texts: rebuild.
       store = emptyStore();
       return take(given);
     },
@@ -116,7 +116,7 @@ function emptyStore(): Store {
   };
 }
 
-/** Enough lines to know what they are about, and few enough to be shown. */
+/** Long enough to have a topic, short enough to show. */
 const PASSAGE_CHARS = 600;
 const MOST_PASSAGE_CHARS = 2 * PASSAGE_CHARS;
 
@@ -161,22 +161,22 @@ interface WordStore {
   holdersOf(term: string): number;
   /** Calls back for every passage that holds a term, with how often. */
   eachHolder(term: string, visit: (passage: number, count: number) => void): void;
-  /** Adds words to a passage, whose number is not less than that of the last. Gives a function that takes one word after the other. */
+  /** Gives a function that adds words to a passage, one at a time. Passage numbers must not decrease. */
   adderFor(text: string, passage: () => number): VisitWord;
 }
 
 /**
- * A store without words. The terms of a word are computed once; what stands where is one long list of numbers, in which
- * each entry of a term points to the one before. So where a word stands costs no object: an archive has millions of them.
+ * Creates an empty store. Postings of all terms are in one array of numbers, in which each entry points to the
+ * previous entry of its term: no object per word, because an archive has millions of words.
  */
 function createWordStore(): WordStore {
   /** By word: the numbers of its terms. */
   const words = new Map<string, readonly number[]>();
   const terms = new Map<string, number>();
-  /** By term: its newest entry plus 1, and how many it has. */
+  /** By term: the index of its newest entry plus 1, and the number of its entries. */
   let newest = new Int32Array(FIRST_SIZE);
   let holders = new Int32Array(FIRST_SIZE);
-  /** By entry: the passage and how often, and the entry before plus 1. */
+  /** By entry: the passage and the count, and the index of the previous entry plus 1. */
   let places = new Int32Array(FIRST_SIZE);
   let before = new Int32Array(FIRST_SIZE);
   let entries = 0;

@@ -23,7 +23,7 @@ export function eachWord(text: string, visit: VisitWord, span?: WordSpan): void 
   }
 }
 
-/** Given one by one, since there are millions of them. */
+/** A callback instead of a list, because a text has millions of words. */
 export type VisitWord = (start: number, end: number) => void;
 
 /** The part of a text whose words are meant. */
@@ -37,7 +37,7 @@ const JOINER = 2;
 const UNSPACED = 3;
 const LETTER = 4;
 
-/** The kind of each UTF-16 unit, found out when it is first seen. */
+/** The kind of each UTF-16 unit, computed at first use. */
 const kinds = new Uint8Array(0x1_0000);
 
 function kindOf(unit: number): number {
@@ -66,7 +66,7 @@ function isDigit(unit: number): boolean {
   return unit >= 48 && unit <= 57;
 }
 
-/** True where a word could go on: between two units that belong to one. */
+/** True inside a word: the units on both sides belong to words. */
 export function isWithinWord(text: string, at: number): boolean {
   return at > 0 && at < text.length && isOfWord(text.charCodeAt(at - 1)) && isOfWord(text.charCodeAt(at));
 }

@@ -31,7 +31,7 @@ function endingOf(firstCode: number, secondCode: number): number {
   return ((firstCode | 32) << 7) | (secondCode | 32);
 }
 
-// The two last letters rule out most words.
+// A cheap check first: the last two letters rule out most words.
 function mayPrecedeSecret(text: string, { endIndex }: TextSpan): boolean {
   return ENDINGS.has(endingOf(text.charCodeAt(endIndex - 2), text.charCodeAt(endIndex - 1)));
 }
@@ -69,7 +69,7 @@ function matchOption(text: string, word: TextSpan): SecretSpan | undefined {
   return value && secretOfKind(text, { ...value, kind });
 }
 
-/** Finds the password written right behind its option `-p`, as database clients take it. */
+/** Finds the password written directly after `-p`, as database clients accept it. */
 export function matchGluedPassword(text: string, optionIndex: number): SecretSpan | undefined {
   if (!followsPasswordCommand(text, optionIndex)) return undefined;
   const value = valueAt(text, { index: optionIndex + 2, place: "spaced", kind: "password" });

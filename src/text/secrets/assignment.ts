@@ -53,7 +53,7 @@ function skipToValue(text: string, separatorIndex: number): number {
 const BEFORE_VALUE =
   /[=>:~*]{0,3}[ \t]{0,40}(?:base64:|ConvertTo-SecureString |[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,40}|\r?\n[ \t]{0,40}(?=["']))?/y;
 
-// A signature is a secret in a link and a session identifier in a cookie; elsewhere they are not.
+// A signature is a secret only in a link, and a session identifier only in a cookie.
 function isSessionName(text: string, name: FoundName): boolean {
   const before = text.charAt(name.startIndex - 1);
   return before === "?" || before === "&" ? SIGNED_PARAMETER.test(name.text) : SESSION_COOKIE.test(name.text);
@@ -173,7 +173,7 @@ function startOfName(text: string, endIndex: number): number {
   return index;
 }
 
-/** A noun with the words before it that make it a name, as in "Secret access key". */
+/** Joins a noun with the words before it into one name, as in "Secret access key". */
 export function spacedName(text: string, noun: FoundName): FoundName {
   if (text.charAt(noun.startIndex - 1) !== " " || !SPACED_NOUN.test(noun.text)) return noun;
   const before = text.slice(Math.max(0, noun.startIndex - MAX_GAP_CHARS), noun.startIndex);
@@ -184,7 +184,7 @@ export function spacedName(text: string, noun: FoundName): FoundName {
 const MAX_NAME_CHARS = 80;
 const MAX_GAP_CHARS = 40;
 
-// Rules out nearly every name of ordinary text at once.
+// A cheap check first: rules out nearly every name in ordinary text.
 const MAYBE_SECRET_NAME =
   /pass|pwd|secret|token|key|auth|cred|bearer|psk|pw|pat|sen|kennw|wachtw|value|str|text|any|code|sig|sess|sid|mnemonic|phrase|words/i;
 const TYPE_WORD = /^(?:string|str|text|any)$/i;
@@ -218,8 +218,8 @@ interface FoundValue extends TextSpan {
 }
 
 /**
- * What surrounds a value: a settings line takes all up to a blank; a parameter ends at its separator; behind a blank
- * an equals sign may stand inside; right behind its separator it may not.
+ * Where a value stands, which decides where it ends. `settings-line`: at a blank. `parameter`: at its separator.
+ * `spaced` (after a blank): an equals sign may be inside. `tight` (directly after the separator): it may not.
  */
 export type ValuePlace = "settings-line" | "parameter" | "spaced" | "tight";
 
@@ -248,7 +248,7 @@ const UNTIL_END: Readonly<Record<ValuePlace, RegExp>> = {
   "settings-line": UNTIL_BLANK,
   parameter: /^[^\s"'`<>\\;&#,)\]}]+/,
   spaced: /^[^\s"'`<>\\,;&|(){}[\]]+/,
-  // Here an equals sign may only pad, or "a=b=c=…" would be read once for each part.
+  // An equals sign may only be padding here; otherwise "a=b=c=…" would be read once per part.
   tight: /^[^\s"'`<>\\,;&|(){}[\]=:]+(?:={1,2}(?![^\s"'`<>\\,;&|(){}[\]]))?/,
 };
 
@@ -265,7 +265,10 @@ function bareValue(ahead: string, place: ValuePlace): FoundValue | undefined {
   return { startIndex: 0, endIndex: whole.replace(/[.,:]+$/, "").length, form: isClean ? "line" : "loose" };
 }
 
-/** True for a value before the next command of a shell; in code a name would stand there, with a number in one place at most. */
+/**
+ * True for a value that is followed by the next shell command. In code, a name would stand there instead, with digits
+ * in at most one place.
+ */
 function isShellValue(value: string, after: string): boolean {
   return /^;(?:$|[ \t]+[\w./$])/.test(after) && (/\d.*\D\d/.test(value) || /^[a-z]+\d+[a-z\d]*$/.test(value));
 }

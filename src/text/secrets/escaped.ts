@@ -12,7 +12,7 @@ export function findEscaped(text: string, scan: Scan): readonly SecretSpan[] {
     ESCAPE.lastIndex = line.endIndex;
     if (!MAY_HOLD_SECRET.test(raw)) continue;
     const originOf = createOrigins(raw);
-    // In a form a plus stands for a blank.
+    // In form encoding a plus means a blank.
     const isForm = mark[0].startsWith("%") && raw.includes("+") && !raw.includes("%20");
     for (const span of scan(decode(isForm ? raw.replaceAll("+", " ") : raw))) {
       const found = {
@@ -20,7 +20,7 @@ export function findEscaped(text: string, scan: Scan): readonly SecretSpan[] {
         endIndex: startIndex + originOf(span.endIndex),
         type: span.type,
       };
-      // What holds no escape is found as it stands; an encoded address may name a key that is public.
+      // A secret without an escape is found by the plain scan; an encoded URL may hold a public key.
       if (found.type === "url-token") continue;
       const around = text.slice(Math.max(startIndex, found.startIndex - NAME_CHARS), found.endIndex + 6);
       const standing = matchVendorToken(text, found.startIndex)?.endIndex ?? 0;
@@ -34,7 +34,7 @@ export function findEscaped(text: string, scan: Scan): readonly SecretSpan[] {
 const ESCAPE = /(?:%|\\{1,8}(?:u00|x)|&#x)([2-7][\da-f]);?|%0([ad])|&#(\d{2,3});|&(quot|apos|amp|lt|gt);/gi;
 const NAMED: Readonly<Record<string, string>> = { quot: '"', apos: "'", amp: "&", lt: "<", gt: ">" };
 
-// Rules out most lines of ordinary text at once.
+// A cheap check first: rules out most lines of ordinary text.
 const MAY_HOLD_SECRET =
   /pass|pw|secret|token|key|auth|cred|bearer|kty|thin|:\/\/|%2f%2f|%5b\d|&#\d|ified|[\w-]{16}/i;
 
@@ -58,7 +58,7 @@ function decode(text: string): string {
   });
 }
 
-/** Where characters of the decoded text stand in the text itself; asked for in their order. */
+/** Maps positions in the decoded text to positions in the original. Must be asked in increasing order. */
 function createOrigins(text: string): (decodedIndex: number) => number {
   ESCAPE.lastIndex = 0;
   const marks = text.matchAll(ESCAPE);

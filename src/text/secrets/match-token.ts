@@ -54,7 +54,7 @@ function matchInside(text: string, run: TextSpan): SecretSpan | undefined {
     if (ALPHANUMERIC.has(text.charCodeAt(index - 1))) continue;
     const span = matchVendorToken(text, index);
     if (span === undefined) continue;
-    // Behind generated text a prefix is there by chance, inside one long encoded value.
+    // A prefix inside one long encoded value is there by chance.
     if (randomness(text.slice(run.startIndex, index)) < MAX_LEAD_RANDOMNESS) return span;
   }
   return undefined;
@@ -101,16 +101,16 @@ function matchBody(
   text: string,
   { index, prefix, type, minBodyChars, body }: PrefixedToken & { readonly index: number },
 ): SecretSpan | undefined {
-  // Letters alone do not set a prefix apart from the middle of encoded data.
+  // A prefix of letters only is not distinguishable from encoded data.
   if (!/[-_.]/.test(prefix) && /[^\n+][+]{1,2}$|\/$/.test(text.slice(Math.max(0, index - 3), index)))
     return undefined;
-  // Only a body that passes is read to its end, so that what is rejected costs a bounded look.
+  // Check the start of the body first, so that a rejected candidate costs little.
   const bodyIndex = index + prefix.length;
   const ahead = text.slice(bodyIndex, bodyIndex + Math.max(minBodyChars, SAMPLE_CHARS));
   const sampleChars = body.endOfRun(ahead, 0);
   if (sampleChars < minBodyChars) return undefined;
   const sample = ahead.slice(0, Math.min(sampleChars, SAMPLE_CHARS));
-  // Capitals and hex digits can look like words or numbers by chance; there the prefix is enough.
+  // For bodies of capitals or hex digits the randomness check is unreliable; there the prefix is enough.
   const needsNoCheck = !body.has(LETTER_Z) || (prefix.length >= 5 && /(?:\d[^\d]?){8}/.test(sample));
   const minRandomness = prefix.length >= 5 ? -MIN_BODY_RANDOMNESS : MIN_BODY_RANDOMNESS;
   if ((!needsNoCheck && !isGenerated(sample, minRandomness)) || isPlaceholder(sample)) return undefined;
@@ -210,7 +210,7 @@ function isTokenBody(body: string): boolean {
 }
 
 function endOfToken(text: string, bodyEnd: number): number | undefined {
-  // A file extension makes it the name of a built file.
+  // With a file extension it is the name of a built file.
   if (/^\.[a-z]{2,5}\b/i.test(text.slice(bodyEnd, bodyEnd + 8))) return undefined;
   return text.charAt(bodyEnd) === "." ? bodyEnd : DOTTED.endOfRun(text, bodyEnd);
 }

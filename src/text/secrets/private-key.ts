@@ -15,7 +15,10 @@ export function matchPrivateKey(
     : matchPrivateKeyTail(text, { endLineIndex: markIndex, limitIndex });
 }
 
-/** Where the BEGIN or END line begins that a run belongs to: in "key.pem-7------BEGIN" and "\\n-----BEGIN" that is behind its start. */
+/**
+ * The index of the BEGIN or END line that a run belongs to. It can be behind the start of the run: in
+ * "key.pem-7------BEGIN" and "\n-----BEGIN".
+ */
 export function keyMarkOf(text: string, { startIndex, endIndex }: TextSpan): number | undefined {
   const last = text.charCodeAt(endIndex - 1);
   const isSpaced = last === DASH && text.charCodeAt(endIndex) === BLANK;
@@ -59,7 +62,7 @@ export function matchKeyLines(text: string, startIndex: number, maxHeaders = 0):
     }
     if (text.startsWith("-----B", index)) break;
     const isNewLine = LINE_BREAK.test(text.slice(gapIndex, index));
-    // What a program prints before each line is passed over only at the beginning of a line.
+    // A prefix such as a line number is skipped only at the beginning of a line.
     const rest = isNewLine ? restOfLine(text, index) : "";
     const blockEnd = afterEndLine(text, index + Math.max(0, rest.indexOf("-----END ")));
     if (blockEnd > index + "-----END".length) {

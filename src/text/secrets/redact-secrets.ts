@@ -92,7 +92,7 @@ export function redactSecretsWithReport(text: string, options: RedactOptions = N
 
 const MAX_PASSES = 8;
 
-/** Secrets that were recognised by what stands before them, where they stand alone. */
+/** Finds values again that were recognised by their context before, where they stand without it. */
 function findAgain(text: string, known: ReadonlyMap<string, string>): readonly SecretSpan[] {
   const spans: SecretSpan[] = [];
   if (known.size <= FEW && !Array.from(known.keys()).some((secret) => text.includes(secret))) return spans;
@@ -106,7 +106,7 @@ function findAgain(text: string, known: ReadonlyMap<string, string>): readonly S
 const FEW = 8;
 const WHOLE_RUNS = /[\w!$%&+@^-]+(?:\.[\w!$%&+@^-]+)*/g;
 
-/** No word with a number behind it, which may stand for something else elsewhere. */
+/** Only distinctive values are searched again: a word followed by a number may mean something else elsewhere. */
 const DISTINCT = /^(?=\D*\d)(?![A-Za-z]*[\d.]*$)[\w!$%&+.@^-]{8,200}$/;
 
 /** What the options of `redactSecrets` may be. */
@@ -170,7 +170,7 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
     let span: SecretSpan | undefined;
     switch (role) {
       case RUN: {
-        // After a find inside a long run its end is known already.
+        // After a match inside a long run, its end is already known.
         if (index >= runEnd) runEnd = DOTTED.endOfRun(text, index);
         nextIndex = runEnd;
         const run = { startIndex: index, endIndex: runEnd };
@@ -213,7 +213,7 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
       case LINE_BREAK:
         if (depth === "plain") break;
         span = matchWrapped(text, index, scanPlain);
-        // The part before the break may have been found already.
+        // The part before the line break may already be a match of its own.
         if (span !== undefined && span.startIndex <= (spans.at(-1)?.startIndex ?? -1)) {
           spans.pop();
           doneIndex = spans.at(-1)?.endIndex ?? 0;
@@ -267,7 +267,7 @@ function matchRun(text: string, run: TextSpan): SecretSpan | undefined {
   if (glued !== undefined) return glued;
   const next = text.charAt(run.endIndex);
   if (next === " " || next === "\t") return matchAfterWord(text, run);
-  // A token in base64 or of an address may go on behind a character that ends this run.
+  // A base64 or URL token may continue after a character that ends this run.
   const mayGoOn = !isLong && (next === "/" || next === "+" || next === "=" || next === "%");
   return mayGoOn ? matchStart(text, run) : undefined;
 }
@@ -299,7 +299,7 @@ function matchEncoded(text: string, { startIndex, endIndex }: TextSpan): SecretS
     lineChars >= MIN_LINE_CHARS &&
     !FULL_LINE.test(text.slice(Math.max(0, startIndex - MIN_LINE_CHARS), startIndex));
   const ends = isFirstLine ? encodedLineEnds(ahead, lineChars) : [lineChars];
-  // The line after the last one may be no part of it.
+  // Also tried without the last line, which may not belong to it.
   for (const endChars of ends.slice(-2).reverse()) {
     const decoded = decodeBase64Text(ahead.slice(0, endChars));
     if (decoded !== undefined && scanPlain(decoded).length > 0)
@@ -333,7 +333,7 @@ export function placeholderFor({
   type,
   key,
 }: Readonly<Record<"secret" | "type" | "key", string>>): string {
-  // Sixteen bits tell that it is the same secret again, and are too few to test a guess against.
+  // 16 bits are enough to recognize the same secret again, and too few to verify a guess.
   const hash = hashText(`${key}\0${secret}`);
   const digits = ((hash ^ (hash >>> 16)) & 0xffff).toString(16).padStart(4, "0");
   return `[REDACTED:${type}#${digits}]`;

@@ -61,7 +61,7 @@ function isPasswordValue(value: string, form: ValueForm): boolean {
   return form === "line" && /^[a-z]{14,}$/.test(value);
 }
 
-/** True for a password of letters of both cases, digits and marks that no code would glue together. */
+/** True for a password with letters of both cases, digits and marks, in an order that code would not have. */
 export function isMadePassword(value: string): boolean {
   return (
     value.length >= 8 &&
@@ -72,10 +72,10 @@ export function isMadePassword(value: string): boolean {
 }
 
 const CODE = /[)\]}][.,;)\]}]|\[.*\]|\w\[[A-Za-z_$][\w$.]*$/;
-// A call that goes on behind a blank, and names that an operator joins.
+// A call that continues after a blank, or names joined by an operator.
 const EXPRESSION = /\w[({<](?:[a-z_$][\w$.]*,?|\d+,)$|^[a-z_$][\w$.]*(?:[|&=:<>]+[a-z_$][\w$.]*)+$/i;
 
-/** True for a password that a machine made; where it is not among code or prose, letters of both cases and digits tell more. */
+/** True for a generated password. Outside code and prose, letters of both cases together with digits are enough. */
 export function isGeneratedPassword(value: string, form: ValueForm): boolean {
   const isClear = form !== "loose" && isMixed(value);
   return value.length >= 10 && (isGenerated(value, isClear ? 2 : 6) || (isClear && TWO_NUMBERS.test(value)));
@@ -86,9 +86,9 @@ export function isMixed(text: string): boolean {
   return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text);
 }
 
-// Code does not join two names that both end in a number.
+// Excludes two names that both end in a number: code does not join those.
 const TWO_NUMBERS = /^[a-z]+\d{2,}[^\w\s][A-Za-z]+\d{2,}$/;
-// What mail providers hand out for programs: four groups of four letters.
+// App passwords of mail providers: four groups of four letters.
 const APP_PASSWORD = /^[a-z]{4}(?: [a-z]{4}){3}$/;
 const PASSWORD_HASH = /^\$(?:2[abxy]|argon2(?:id?|d)|apr1|[1567y]|scrypt|pbkdf2[\w-]*)\$[^\s$]/;
 
@@ -112,7 +112,10 @@ function isReference(value: string): boolean {
 const TECHNICAL_WORD =
   /^(?:oauth[-_]?2?|argon2\w*|sha-?\d+|md5|pbkdf2\w*|bcrypt\w*|scrypt|base\d\d\w*|utf-?8|v\d[\d.]*|aes-?\d+\w*|[ehpr]s\d{3}|ed25519|x509|http\w*|\w*(?:array|buffer|int\d+|string|field|input|box|column)\d*|\d[\d.,:/-]*[a-z]{0,3})$/i;
 
-/** What kind of value a name has; passwords may be short and made by people, the others are generated. */
+/**
+ * The kind of secret that a name announces. Passwords may be short and chosen by people; the other kinds are
+ * generated.
+ */
 export type SecretKind = "password" | "secret" | "key" | "token" | "credential";
 
 /** The kind of secret that a variable, field, header, option or parameter of this name holds, if any. */
@@ -127,10 +130,10 @@ export function secretKindOf(name: string): SecretKind | undefined {
   return kind;
 }
 
-// A log or a JSON file repeats a few names thousands of times.
+// Cached: a log or a JSON file repeats a few names thousands of times.
 const KNOWN_NAMES = new Map<string, SecretKind | "none">();
 const MAX_KNOWN_NAMES = 1_000;
-// A longer slice may keep the whole text that it was taken from in memory.
+// Longer names are not cached: a slice can keep the whole text alive in memory.
 const MAX_KNOWN_CHARS = 12;
 
 function readKind(name: string): SecretKind | undefined {
@@ -236,7 +239,10 @@ const STOCK_PASSWORD = new RegExp(
   "i",
 );
 
-/** How unlikely it is that people wrote a text: words, identifiers and versions stay below zero, generated text gains about two for each character. */
+/**
+ * How random a text looks, in bits. Words, identifiers and versions stay below zero; generated text gains about two
+ * for each character.
+ */
 export function randomness(text: string): number {
   let score = 0;
   let previousCode = 0;
@@ -284,8 +290,8 @@ function pairSurprise(firstCode: number, secondCode: number): number {
 
 const ZERO_SURPRISE = "e".charCodeAt(0);
 
-// One row a first letter, one column a second: how many bits rarer ("f" is one, "j" five) or commoner
-// ("d" is one, "a" four) the pair is in program words and documentation than in evenly drawn letters.
+// Bits of surprise of each letter pair, compared with random letters, in program words and documentation. One row per
+// first letter, one column per second letter; "f" is one bit rarer, "d" one bit more common.
 const PAIR_SURPRISE = `
 dddefgeiehfdediefddcfghhfi
 ceffdgggdggcgidggeefdiijfi

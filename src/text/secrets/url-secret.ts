@@ -36,7 +36,7 @@ function matchCredentials(text: string, authorityIndex: number): SecretSpan | un
   if (password.length < 4 || password === user || isPlaceholder(password) || isStockPassword(password)) {
     return undefined;
   }
-  // A port; an "@" may stand in the path behind it.
+  // What looks like a password is a port; the "@" is in the path.
   if (/^\d{1,5}(?:$|[/?#])|^[:/%$@{<]/.test(password)) return undefined;
   return withVendor(text, {
     startIndex: authorityIndex + colonChars + 1,

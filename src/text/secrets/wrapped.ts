@@ -3,8 +3,8 @@ import { beginsLikeToken, matchVendorToken } from "./match-token.ts";
 import { isGenerated, isMixed, randomness, type Scan, type SecretSpan } from "./secret-value.ts";
 
 /**
- * Finds the secret that goes on behind a line break, from that break: as a terminal, a mail, a shell or a string in code
- * breaks long lines. What both lines begin with (a comment, a number, a time, the mark of a diff) is no part of it.
+ * Finds a secret that continues after a line break, as terminals, mails, shells and strings in code break long lines.
+ * A prefix that both lines share (a comment, a number, a time, a diff mark) is not part of it.
  */
 export function matchWrapped(text: string, breakIndex: number, scan: Scan): SecretSpan | undefined {
   const lineEnd = text.charCodeAt(breakIndex - 1) === RETURN ? breakIndex - 1 : breakIndex;
@@ -34,7 +34,7 @@ export function matchWrapped(text: string, breakIndex: number, scan: Scan): Secr
   if (!isToken && !mayBreak(first, wordIndex)) return undefined;
   const isHex = HEX_END.test(first) && HEX_START.test(rest);
   if (!isHex && !isClosed && !isRest(rest.slice(0, 32))) {
-    // A token that is whole already ends its line; a password may go on in a few letters.
+    // A complete token ends with its line; a password may continue with a few letters.
     const isWhole = scan(first).at(-1)?.endIndex === first.length;
     if (
       !(isWhole
@@ -47,7 +47,7 @@ export function matchWrapped(text: string, breakIndex: number, scan: Scan): Secr
   for (const { type, ...span } of scan(first + rest + after)) {
     if (span.startIndex >= first.length || span.endIndex <= first.length) continue;
     const lead = first.slice(span.startIndex);
-    // An ordinary word ends its line.
+    // An ordinary word does not continue on the next line.
     if (!/[\d_-]|[a-zA-Z][A-Z]|:\/\//.test(lead) && randomness(lead) < 2) continue;
     return {
       startIndex: firstIndex + span.startIndex,
@@ -58,7 +58,7 @@ export function matchWrapped(text: string, breakIndex: number, scan: Scan): Secr
   return undefined;
 }
 
-/** How many characters two lines begin with alike, digits apart, up to a blank or a mark. */
+/** The length of the prefix that two lines share, ignoring digits, up to a blank or a mark. */
 function sharedMarkChars(text: string, firstIndex: number, secondIndex: number): number {
   let markChars = 0;
   for (let chars = 0; chars < MAX_MARK_CHARS; chars++) {
@@ -70,7 +70,7 @@ function sharedMarkChars(text: string, firstIndex: number, secondIndex: number):
   return markChars;
 }
 
-// Rules out nearly every line: a rest has a digit, a mark in a word, or capitals where no word has them.
+// A cheap check first. A continuation has a digit, a mark inside a word, or capitals in unusual places.
 function mayBeRest(text: string, lineIndex: number): boolean {
   MAY_BE_REST.lastIndex = lineIndex;
   return MAY_BE_REST.test(text);
@@ -91,7 +91,7 @@ function startOfLastWord(text: string): number {
 
 function mayBreak(line: string, lastWordIndex: number): boolean {
   if (MAY_BREAK.test(line)) return true;
-  // A longer word is a line of encoded data.
+  // A longer word is a whole line of encoded data.
   const wordChars = line.length - lastWordIndex;
   return wordChars >= 10 && wordChars < 60 && isGenerated(line.slice(lastWordIndex), 4);
 }

@@ -5,11 +5,11 @@ export interface TokenModel {
   /** The costs from `FIRST_LETTER_PAIR` on, one character each: see `PAIR_DIGITS`. */
   readonly pairs: string;
   /**
-   * Ideographs that often share a token with their neighbour, each as the number of those between it and the one before:
-   * `_` is 63 and goes on, any other digit ends the number.
+   * Ideographs that often share a token with their neighbor, as gaps between code points: `_` is 63 and continues the
+   * number, any other digit ends it.
    */
   readonly commonHan: string;
-  /** Between these multiples of the estimate lie 95 % of the held-out texts. */
+  /** 95% of the held-out texts lie between these multiples of the estimate. */
   readonly intervals: Readonly<Record<"documented" | "calibrated", ErrorInterval>>;
 }
 
@@ -176,7 +176,7 @@ const BLANK_UNITS: readonly number[] = [
  */
 interface Step {
   readonly nextRow: number;
-  /** Indexes of the constants that this step costs; mostly none or one. */
+  /** Indexes of the constants that this step adds; mostly none or one. */
   readonly costs: readonly number[];
 }
 
@@ -197,7 +197,7 @@ const FIRST_MARK_RUN_ROW: number = FIRST_LONE_MARK_ROW + MARK_COUNT;
 /** How many rows the automaton has; row 0 is where a text begins. */
 export const ROW_COUNT: number = FIRST_MARK_RUN_ROW + MARK_COUNT;
 
-/** The constants that have a name of their own. The pairs and prefixes follow them. */
+/** Constants with a name. The pairs and prefixes follow them in the list. */
 export const NAMED_COSTS: readonly string[] = [
   "start-bare-lower",
   "start-bare-upper",
@@ -230,13 +230,13 @@ export const NAMED_COSTS: readonly string[] = [
   ...["bare", "spaced", "marked", "next"].flatMap((place) => SCRIPTS.map((script) => `${place}-${script}`)),
 ];
 
-/** Where the costs of one letter behind another begin: 26 rows of 26. */
+/** Index of the costs of a letter after another: 26 rows of 26. */
 export const FIRST_LETTER_PAIR: number = NAMED_COSTS.length;
-/** Where the costs of one capital behind another begin, in words that are not part of a longer one. */
+/** Index of the costs of a capital after another, in words that are not part of a longer one. */
 export const FIRST_CAPITAL_PAIR: number = FIRST_LETTER_PAIR + LETTERS * LETTERS;
-/** Where the costs of one mark behind another begin: a row for each first mark. */
+/** Index of the costs of a mark after another: one row per first mark. */
 export const FIRST_MARK_PAIR: number = FIRST_CAPITAL_PAIR + LETTERS * LETTERS;
-/** Where the costs of a word behind a lone mark begin: lower case, then upper case. */
+/** Index of the costs of a word after a single mark: lower case, then upper case. */
 export const FIRST_PREFIX: number = FIRST_MARK_PAIR + MARK_COUNT * MARK_COUNT;
 export const COST_COUNT: number = FIRST_PREFIX + 2 * MARK_COUNT;
 
@@ -261,7 +261,7 @@ function blankStep(row: number, symbol: number): Step {
   if (row === ONE_SPACE || row === ONE_TAB) return { nextRow: BLANKS, costs: [named("blanks")] };
   if (row === BLANKS)
     return { nextRow: BLANKS, costs: [symbol === SPACE ? named("space-more") : named("tab-more")] };
-  // A single blank is free: it becomes part of the word or mark behind it.
+  // A single blank is free: tokenizers join it to the next word or mark.
   return { nextRow: symbol === SPACE ? ONE_SPACE : ONE_TAB, costs: [] };
 }
 
@@ -294,7 +294,7 @@ function letterRow(row: number, symbol: number): number {
   if (symbol >= FIRST_SCRIPT) return FIRST_LETTER_ROW + symbol;
   const beginsWord = row < FIRST_LETTER_ROW || row >= FIRST_LONE_MARK_ROW;
   if (symbol < FIRST_UPPER) return (beginsWord ? FIRST_INITIAL_ROW : FIRST_LETTER_ROW) + symbol;
-  // Capitals behind a digit or inside a word are mostly random text such as base64, elsewhere mostly words.
+  // Capitals after a digit or inside a word are mostly random text such as base64; elsewhere they are mostly words.
   const afterDigit = row >= FIRST_DIGIT_ROW && row <= LAST_DIGIT_ROW;
   const inCapitals = row >= FIRST_WORD_CAPITAL_ROW && row < FIRST_INITIAL_ROW;
   return inCapitals || (beginsWord && !afterDigit)

@@ -60,7 +60,7 @@ const checkOptions = optionsCheck(ESTIMATE_TOKENS_SHAPE);
 
 /** The estimate before scale and rounding, so that parts can be added up first. */
 export function unroundedTokens(text: string, estimator: TokenEstimator): number {
-  // The type says string; what a transcript holds may not be.
+  // A transcript from outside may hold other values than its type says.
   if (typeof text !== "string" || text === "") return 0;
   if (estimator === "calibrated") return calibratedTokens(text);
   const documentedTokens = text.length / CHARS_PER_TOKEN;
@@ -150,7 +150,7 @@ export function createTokenCounter(model: TokenModel): (text: string) => number 
 const ROW_STRIDE = 128;
 const UNITS_PER_TOKEN = 4096;
 
-/** Every step in one number: its cost in the upper half, where the next row begins in the lower. */
+/** Packs each step into one number: cost in the upper half, start of the next row in the lower half. */
 function packSteps(costs: readonly number[]): Int32Array {
   const steps = new Int32Array(ROW_COUNT * ROW_STRIDE);
   for (let row = 0; row < ROW_COUNT; row++) {
