@@ -37,7 +37,7 @@ export interface StoredBatch extends Omit<EditBatch, "edits"> {
 }
 
 /** An edit as it is, or in fewer words. */
-type StoredEdit =
+export type StoredEdit =
   | Edit
   | HiddenRun
   | (Omit<Extract<Edit, { type: "replace-part" }>, "part"> & { readonly part: StoredValue })
@@ -85,16 +85,12 @@ export function storeBatch(batch: EditBatch, before: StoredOn): StoredBatch {
 
 /** A batch that was stored; undefined where the messages, or the summary, that it was stored with are others now. */
 export function restoreBatch(stored: StoredBatch, before: RestoredOn): EditBatch | undefined {
-  const edits = readEach(stored, before);
+  const edits = readEdits(stored, before);
   return edits.every((read) => read !== undefined) ? { ...stored, edits: edits.flat() } : undefined;
 }
 
-/** The same for somebody who only looks: without the edits that cannot be read. */
-export function readableBatch(stored: StoredBatch, before: RestoredOn): EditBatch {
-  return { ...stored, edits: readEach(stored, before).flatMap((read) => read ?? []) };
-}
-
-function readEach({ edits }: StoredBatch, before: RestoredOn): readonly (readonly Edit[] | undefined)[] {
+/** What each edit of a stored batch is with these messages; undefined where it cannot be read with them. */
+export function readEdits({ edits }: StoredBatch, before: RestoredOn): readonly (readonly Edit[] | undefined)[] {
   const summary = newestSummary(before.batches);
   const context = {
     ...before,

@@ -147,7 +147,7 @@ describe("a session that is followed", () => {
     expect(page.state.left).toEqual([]);
   });
 
-  it("reads edits that name what stands in the messages, as soon as those are there", async () => {
+  it("says what left wherever it is followed, and reads the edits as soon as the messages are there", async () => {
     const row = (step: number, line: number): string =>
       `step ${step} row ${line} value ${line * step} lorem ipsum`;
     const whole = stored("Look at all of them.", ...Array.from({ length: 30 }, (_, step) => `Step ${step}.`));
@@ -174,11 +174,15 @@ describe("a session that is followed", () => {
     const session = follow();
     const page = pageOf(session);
     session.updateJournal(await test.entries("root"), []);
+    // Followed from another machine: the messages lie with the agent, the journal in a database.
+    const leftElsewhere = page.state.left;
     session.updateMessages({ ...whole, messages });
     const { transcript, batches = [] } = page.state.session;
     const edits = batches.flatMap((batch) => batch.edits);
     expect(edits.filter(({ type }) => type === "replace-part").length).toBeGreaterThan(10);
     expect(page.state.left).toHaveLength(edits.length);
+    expect(leftElsewhere.map(({ handle }) => handle)).toEqual(page.state.left.map(({ handle }) => handle));
+    for (const { savedTokens } of leftElsewhere) expect(savedTokens).toBeGreaterThan(0);
     for (const { savedTokens } of page.state.left) expect(savedTokens).toBeGreaterThan(0);
     const shown = applyEdits(transcript, edits, { at: 1 }).flatMap(({ parts }) =>
       parts.flatMap((part) =>

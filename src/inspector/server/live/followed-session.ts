@@ -5,12 +5,11 @@ import type { ModelRow } from "../../../models/model-row.ts";
 import { type BatchInForce, batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { EditBatch } from "../../../session/history.ts";
 import type { DeltaRecord } from "../../../session/record.ts";
-import { readableBatch } from "../../../session/stored-state.ts";
+import { readEdits, type StoredEdit } from "../../../session/stored-state.ts";
 import { createRedactor } from "../../../stages/redact.ts";
 import { deepEqual } from "../../../text/deep-equal.ts";
 import { mapStrings } from "../../../text/map-strings.ts";
 import type { UnknownObject } from "../../../text/unknown-value.ts";
-import type { Edit } from "../../../transcript/edit.ts";
 import { estimateMessageTokens } from "../../../transcript/estimate-message.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";
 import { modelWindowOf } from "../../../transcript/model-window.ts";
@@ -327,35 +326,56 @@ function batchEntry({ id: batchId, step, reason, tokensBefore, tokensAfter }: De
 
 type EditedEvent = Extract<LiveEvent, { readonly type: "batches" }>;
 
-/** The edits in force, and what they leave out, the newest first. */
+/**
+ * The edits in force, and what they leave out, the newest first. Where the messages lie elsewhere, most edits cannot be
+ * read; what they leave out stands in what was stored.
+ */
 function editedEvent(inForce: readonly BatchInForce["batch"][], source: Transcript): EditedEvent {
   const batches: EditBatch[] = [];
   const left: OmittedItem[] = [];
-  for (const stored of inForce) {
-    const { tokensBefore, tokensAfter, ...rest } = stored;
-    const batch = readableBatch(rest, { source, batches, transcript: () => source });
-    batches.push(batch);
-    left.push(...leftOut(batch, tokensBefore - tokensAfter));
+  for (const { tokensBefore, tokensAfter, ...stored } of inForce) {
+    const read = readEdits(stored, { source, batches, transcript: () => source });
+    batches.push({ ...stored, edits: read.flatMap((edits) => edits ?? []) });
+    const known = stored.edits.flatMap((edit, index): readonly StoredEdit[] => read[index] ?? [edit]);
+    left.push(...leftOut(stored, known, tokensBefore - tokensAfter));
   }
   return { type: "batches", batches, left: left.toReversed() };
 }
 
 /** What a batch leaves out: the tokens that left are shared among its edits by the characters of each. */
-function leftOut({ id: batchId, at: atMs, edits }: EditBatch, gainedTokens: number): readonly OmittedItem[] {
+function leftOut(
+  { id: batchId, at: atMs }: Pick<EditBatch, "id" | "at">,
+  edits: readonly StoredEdit[],
+  gainedTokens: number,
+): readonly OmittedItem[] {
   let leftTokens = gainedTokens;
-  const hiding: Exclude<Edit, { readonly type: "insert-message" | "move-message" }>[] = [];
+  const items: { readonly chars: number; readonly item: Omit<OmittedItem, "savedTokens"> }[] = [];
   for (const edit of edits) {
-    if (edit.type === "insert-message") leftTokens += estimateMessageTokens(edit.message);
-    else if (edit.type !== "move-message") hiding.push(edit);
+    if (edit.type === "move-message") continue;
+    if (edit.type === "insert-message") {
+      if ("role" in edit.message) leftTokens += estimateMessageTokens(edit.message);
+      continue;
+    }
+    const { stage, reason } = edit;
+    const place =
+      edit.type === "hide-run"
+        ? { messageId: edit.first, handle: edit.first, chars: sum(edit.chars ?? []) }
+        : {
+            messageId: edit.messageId,
+            handle: edit.omitted?.handle ?? edit.messageId,
+            chars: edit.omitted?.chars ?? 0,
+          };
+    const { chars, ...at } = place;
+    items.push({ chars: 1 + Math.max(0, chars), item: { batchId, atMs, ...at, stage, reason } });
   }
-  const weightOf = ({ omitted }: Edit): number => 1 + Math.max(0, omitted?.chars ?? 0);
-  const weight = hiding.reduce((sum, edit) => sum + weightOf(edit), 0);
-  return hiding.map((edit) => {
-    const { messageId, stage, reason, omitted } = edit;
-    const savedTokens = Math.round((Math.max(0, leftTokens) * weightOf(edit)) / weight);
-    return { batchId, atMs, messageId, stage, reason, savedTokens, handle: omitted?.handle ?? messageId };
-  });
+  const allChars = sum(items.map(({ chars }) => chars));
+  return items.map(({ chars, item }) => ({
+    ...item,
+    savedTokens: Math.round((Math.max(0, leftTokens) * chars) / allChars),
+  }));
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 function describe({ name, value }: Extract<PluginEntry, { readonly type: "other" }>): string {
   const { atMs: _, sessionId: __, type: ___, ...rest } = value;
