@@ -90,7 +90,10 @@ export function restoreBatch(stored: StoredBatch, before: RestoredOn): EditBatch
 }
 
 /** What each edit of a stored batch is with these messages; undefined where it cannot be read with them. */
-export function readEdits({ edits }: StoredBatch, before: RestoredOn): readonly (readonly Edit[] | undefined)[] {
+export function readEdits(
+  { edits }: StoredBatch,
+  before: RestoredOn,
+): readonly (readonly Edit[] | undefined)[] {
   const summary = newestSummary(before.batches);
   const context = {
     ...before,
