@@ -2,7 +2,6 @@ export type { BlockFormat, WireFormat } from "./formats/blocks/create-block-form
 export {
   type DetectedFormat,
   detectFormat,
-  type FormatName,
   type FormatSample,
 } from "./formats/detect-format.ts";
 export { type ClaudeCodeWire, claudeCode } from "./formats/files/claude-code/claude-code.ts";
@@ -24,6 +23,7 @@ export {
   type TranscriptFile,
   transcriptText,
 } from "./formats/read-transcript.ts";
+export type { FormatName } from "./formats/registry.ts";
 export { type AiSdkFormat, aiSdk } from "./formats/wires/ai-sdk/ai-sdk.ts";
 export type { AiSdkMessage, AiSdkWire, EncodedAiSdkMessage } from "./formats/wires/ai-sdk/ai-sdk-message.ts";
 export { anthropic } from "./formats/wires/anthropic/anthropic.ts";

@@ -2,13 +2,14 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { FormatName } from "../src/formats/detect-format.ts";
 import { readTranscript } from "../src/formats/read-transcript.ts";
+import type { FormatName } from "../src/formats/registry.ts";
 import { type HandedOff, handOff } from "../src/handoff/handoff.ts";
-import type { HandoffTarget } from "../src/handoff/tool-calls.ts";
+import type { HandoffTarget } from "../src/handoff/receivers.ts";
 import { outcomeText } from "../src/transcript/content.ts";
 import { compactionPart, isVisibleToModel, project, type Transcript } from "../src/transcript/message.ts";
 import { COMPACTION_QUESTION } from "../src/transcript/part.ts";
+import { TARGETS } from "./rig/handoffs.ts";
 
 const shared = resolve(import.meta.dirname, "../../shared/eval");
 const corpora = ["corpus", "corpus2"]
@@ -16,7 +17,6 @@ const corpora = ["corpus", "corpus2"]
   .filter((folder) => existsSync(folder));
 if (corpora.length === 0) console.log("handoff-corpus: skipped, ../shared/eval is not there");
 
-const TARGETS: readonly HandoffTarget[] = ["claude-code", "codex", "opencode", "opencode2", "pi"];
 /** All with `npm run test:all`; otherwise a share of those that are quickly read. */
 const isLong = process.env.CARRYOVER_LONG !== undefined;
 const files = corpora

@@ -19,11 +19,11 @@ import { createSession } from "../src/session/session.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { cliSamples, type Sample } from "./rig/cli-samples.ts";
 import { createFakeClock } from "./rig/fakes.ts";
+import { TARGETS } from "./rig/handoffs.ts";
 import { mutationsOf } from "./rig/mutate-file.ts";
 
 const FILES = Number(process.env.FUZZ_RUNS ?? (process.env.CARRYOVER_LONG === undefined ? 550 : 100_000));
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1);
-const TARGETS = ["claude-code", "codex", "opencode", "opencode2", "pi"] as const;
 
 /** Reads a file and does with it what the programs do; the error when one of them throws. */
 async function tryFile(text: string, seed = 0): Promise<string | undefined> {

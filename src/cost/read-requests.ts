@@ -1,6 +1,6 @@
-import type { FormatName } from "../formats/detect-format.ts";
 import { codexLine } from "../formats/files/codex/codex-line.ts";
 import { timeOf } from "../formats/lines/line-format.ts";
+import { type FormatName, type SessionFormatName, sessionFormatOf } from "../formats/registry.ts";
 import { readTokens } from "../formats/wires/opencode/decode-messages.ts";
 import {
   asArray,
@@ -28,18 +28,17 @@ export function readRequests(session: RecordedSession): readonly RecordedRequest
   const { format, wire, transcript, requests } = session;
   if (requests !== undefined) return requests();
   const recorder = createRequestRecorder(format);
-  if (recorder !== undefined) {
-    asArray(wire).forEach(recorder.take);
-    return recorder.requests();
-  }
-  return format === "opencode"
-    ? openCodeRequests(asArray(asObject(wire).messages))
-    : transcriptRequests(transcript);
+  if (recorder === undefined)
+    return format === "opencode"
+      ? openCodeRequests(asArray(asObject(wire).messages))
+      : transcriptRequests(transcript);
+  asArray(wire).forEach(recorder.take);
+  return recorder.requests();
 }
 
 /** Records the requests of a file while its lines are read; undefined for a format that is no file of lines with counts of its own. */
 export function createRequestRecorder(format: FormatName): RequestRecorder | undefined {
-  return RECORDERS[format]?.();
+  return sessionFormatOf(format) && RECORDERS[format as SessionFormatName]?.();
 }
 
 /** A session as it was read, with all its lines. */
@@ -192,10 +191,15 @@ function piRequests(): RequestRecorder {
   return { take, requests: () => requests };
 }
 
-const RECORDERS: Readonly<Partial<Record<FormatName, () => RequestRecorder>>> = {
+/** How requests are recorded from lines; unset where a session is one value, or has nothing but the usage of its messages. */
+const RECORDERS: Readonly<Record<SessionFormatName, (() => RequestRecorder) | undefined>> = {
   "claude-code": claudeCodeRequests,
   codex: codexRequests,
   pi: piRequests,
+  opencode: undefined,
+  opencode2: undefined,
+  "gemini-cli": undefined,
+  "swe-agent": undefined,
 };
 
 function piChange(type: string): RecordedChange | undefined {

@@ -15,15 +15,10 @@ import {
 import { oneLine } from "../text/clip.ts";
 import { fenceData } from "../text/fence.ts";
 import { readCarriedFacts } from "../transcript/carried-facts.ts";
+import { checkTranscript } from "../transcript/check-transcript.ts";
 import { createRenderer, leastChars, memoize, renderMessage } from "../transcript/content.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
-import {
-  checkTranscript,
-  isVisibleToModel,
-  type Message,
-  type Transcript,
-  withUniqueIds,
-} from "../transcript/message.ts";
+import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../transcript/message.ts";
 import {
   buildForkPreamble,
   type ContextFrame,

@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { detectFormat } from "./detect-format.ts";
 import { readTranscript } from "./read-transcript.ts";
+import { SESSION_FORMATS } from "./registry.ts";
 
 const recordings = new URL("../../test/recordings/", import.meta.url);
-const samples = ["claude-code", "codex", "gemini-cli", "opencode", "pi", "swe-agent"].flatMap((format) =>
+const samples = Object.keys(SESSION_FORMATS).flatMap((format) =>
   readdirSync(new URL(`${format}/`, recordings)).map((file) => ({ format, file: `${format}/${file}` })),
 );
 

@@ -11,37 +11,28 @@ import {
 import { asObject, asString } from "../text/unknown-value.ts";
 import type { Format } from "../transcript/format.ts";
 import { type Transcript, withUniqueIds } from "../transcript/message.ts";
-import { type DetectedFormat, detectFormat, type FormatName } from "./detect-format.ts";
-import { claudeCode, collectClaudeCodeWindow } from "./files/claude-code/claude-code.ts";
-import { collectClaudeCode } from "./files/claude-code/read-claude-code-lines.ts";
-import { codex, collectCodexWindow } from "./files/codex/codex.ts";
-import { collectCodex } from "./files/codex/read-codex-lines.ts";
-import { geminiCli } from "./files/gemini-cli/gemini-cli.ts";
-import { opencode2 } from "./files/opencode2/opencode2.ts";
-import { pi } from "./files/pi/pi.ts";
-import { collectPi } from "./files/pi/read-pi-lines.ts";
-import { sweAgent } from "./files/swe-agent/swe-agent.ts";
+import { type DetectedFormat, detectFormat } from "./detect-format.ts";
 import {
   collectAll,
   createLineReader,
-  type LineCollector,
   type LineProblem,
   type OlderMessages,
 } from "./lines/read-json-lines.ts";
 import { salvageRecords } from "./lines/salvage.ts";
-import { aiSdk } from "./wires/ai-sdk/ai-sdk.ts";
-import { anthropic } from "./wires/anthropic/anthropic.ts";
-import { gemini } from "./wires/gemini/gemini.ts";
-import { openaiChat } from "./wires/openai-chat/openai-chat.ts";
-import { openaiResponses } from "./wires/openai-responses/openai-responses.ts";
-import { opencode } from "./wires/opencode/opencode.ts";
+import {
+  API_FORMATS,
+  type ApiFormat,
+  type FormatName,
+  SESSION_FORMATS,
+  type SessionFormat,
+  sessionFormatOf,
+} from "./registry.ts";
 
 /*
- * The room from above. `readTranscript` takes the bytes of a file, `detectFormat` tells its format from names that only
- * that format uses, and `formatOf` gives the format, which decodes it. What APIs send is in `wires/`, most of it built on
- * `blocks/` (turns made of content blocks); what agents store is in `files/`, built on `lines/` (one JSON value a line).
- * `faults/` has the rules of providers that all wires have in common. A new format is a folder beside the others, a name
- * in `FormatName`, and an entry in `FORMATS`.
+ * The room from above. `readTranscript` takes the bytes of a file, `detectFormat` tells its format, and `formatOf` gives
+ * the format, which decodes it. `registry.ts` has a record of each format. What APIs send is in `wires/`, most of it built
+ * on `blocks/` (turns made of content blocks); what agents store is in `files/`, built on `lines/` (one JSON value a
+ * line). `faults/` has the rules that all providers have in common.
  */
 
 /** A transcript file as far as it could be read. */
@@ -203,7 +194,8 @@ function createCollector(keep: Keep, onLine: Required<ReadTranscriptOptions>["on
       const before = collected.lines();
       for (const each of before) onLine(each, detected.format);
       if (keep === "all") return;
-      collected = (COLLECTORS[keep][detected.format] ?? collectAll)();
+      const { collectLive, collectWindow } = sessionFormatOf(detected.format) ?? {};
+      collected = ((keep === "window" ? collectWindow : collectLive) ?? collectAll)();
       for (const each of before) collected.take(each, chars);
     },
     /** True once a line has shown the format. */
@@ -224,37 +216,13 @@ function parseDocument(chunks: readonly Uint8Array[]): { readonly value: unknown
   }
 }
 
-type Collectors = Partial<Record<FormatName, () => LineCollector>>;
-
-/** How lines are collected in the formats in which some may turn out not to count. */
-const COLLECTORS: Readonly<Record<"live" | "window", Collectors>> = {
-  live: { "claude-code": collectClaudeCode, codex: collectCodex, pi: collectPi },
-  window: { "claude-code": collectClaudeCodeWindow, codex: collectCodexWindow },
-};
-
 /** The format of a name, for a wire that was read from outside: each takes whatever it is given. */
 export function formatOf(name: FormatName): Format<unknown> {
-  if (!Object.hasOwn(FORMATS, name))
-    throw new ConfigurationError([
-      `${show(name)} is no format; ${nearest(String(name), Object.keys(FORMATS))}`,
-    ]);
-  return FORMATS[name] as Format<unknown>;
+  const all: Readonly<Record<FormatName, SessionFormat | ApiFormat>> = { ...SESSION_FORMATS, ...API_FORMATS };
+  if (!Object.hasOwn(all, name))
+    throw new ConfigurationError([`${show(name)} is no format; ${nearest(String(name), Object.keys(all))}`]);
+  return all[name].format;
 }
-
-const FORMATS: Readonly<Record<FormatName, unknown>> = {
-  opencode,
-  opencode2,
-  "claude-code": claudeCode,
-  codex,
-  pi,
-  "swe-agent": sweAgent,
-  "gemini-cli": geminiCli,
-  "ai-sdk": aiSdk,
-  anthropic,
-  "openai-chat": openaiChat,
-  "openai-responses": openaiResponses,
-  gemini,
-};
 
 /** The working directory that a recorded session names, in its head or in the first line that has one. */
 export function workingDirectoryOf(wire: unknown): string | undefined {

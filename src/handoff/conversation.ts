@@ -1,6 +1,6 @@
-import type { FormatName } from "../formats/detect-format.ts";
 import { isHostContext } from "../formats/files/codex/read-codex-lines.ts";
 import { NUL_MARK } from "../formats/lines/read-json-lines.ts";
+import type { FormatName } from "../formats/registry.ts";
 import { compactionBoundary, hideFailedSummaries } from "../stages/boundary.ts";
 import { jsonOrText } from "../text/json.ts";
 import { mapStrings } from "../text/map-strings.ts";

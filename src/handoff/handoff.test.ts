@@ -9,7 +9,8 @@ import { readTranscript } from "../formats/read-transcript.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
 import { outcomeText } from "../transcript/content.ts";
 import type { Transcript } from "../transcript/message.ts";
-import { type HandoffTarget, translateCalls } from "./tool-calls.ts";
+import { type HandoffTarget, RECEIVERS } from "./receivers.ts";
+import { translateCalls } from "./tool-calls.ts";
 
 const IMAGE =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -280,7 +281,7 @@ describe("images within a budget", () => {
 
 describe("the tools of the receiver", () => {
   const translated = (tool: string, input: unknown, target: HandoffTarget) => {
-    const { messages, foreign } = translateCalls(talk(ran(tool, input)), target);
+    const { messages, foreign } = translateCalls(talk(ran(tool, input)), RECEIVERS[target].tools);
     const [call] = callsOf(messages);
     return { tool: call?.tool, input: call?.input, foreign };
   };

@@ -1,5 +1,5 @@
 import { contentBlocks, fileBase64 } from "../formats/blocks/message-content.ts";
-import type { FormatName } from "../formats/detect-format.ts";
+import { type FormatName, sessionFormatOf } from "../formats/registry.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
 import { createRedactor } from "../stages/redact.ts";
 import { CONTINUE_REQUEST } from "../stages/repair.ts";
@@ -12,17 +12,9 @@ import type { Message, Transcript } from "../transcript/message.ts";
 import type { FilePart, Part } from "../transcript/part.ts";
 import { conversationOf, type EarlierHandoff, nameText } from "./conversation.ts";
 import { type Fold, fitted } from "./fit.ts";
-import { type HandoffTarget, translateCalls } from "./tool-calls.ts";
-import { writeOpenCode, writeOpenCode2 } from "./writers/opencode.ts";
-import {
-  type Block,
-  type ImageBlock,
-  type SessionHead,
-  type Turn,
-  writeClaudeCode,
-  writeCodex,
-  writePi,
-} from "./writers/session-files.ts";
+import { type HandoffTarget, RECEIVERS } from "./receivers.ts";
+import { translateCalls } from "./tool-calls.ts";
+import type { Block, ImageBlock, SessionHead, Turn } from "./writers/session-files.ts";
 
 /**
  * A session of one coding agent as another stores it, with its calls and results. Six steps: what was said in it, and by
@@ -32,6 +24,7 @@ import {
  */
 export function handOff(transcript: Transcript, options: HandoffOptions): HandedOff {
   const { target, head, budgetChars, secrets, source, calls = "translated" } = options;
+  const receiver = RECEIVERS[target];
   const redactor = createRedactor();
   const keep = budgetChars === undefined ? "all" : "window";
   const { messages: spoken, ...found } = conversationOf(transcript, { format: source.format, keep });
@@ -42,7 +35,7 @@ export function handOff(transcript: Transcript, options: HandoffOptions): Handed
     budgetChars === undefined
       ? { messages: clean, cut: 0, hidden: 0, folded: 0 }
       : fitted(clean, budgetChars - maxImages * IMAGE_CHARS, options.fold);
-  const { messages, foreign, commented } = translateCalls(sized.messages, target, calls);
+  const { messages, foreign, commented } = translateCalls(sized.messages, receiver.tools, calls);
   const turns = turnsOf(withImages(messages, maxImages));
   const blocks = turns.flatMap((turn) => turn.blocks);
   const results = blocks.filter((block) => block.type === "result");
@@ -68,7 +61,7 @@ export function handOff(transcript: Transcript, options: HandoffOptions): Handed
     reasoning: partsOf(spoken).some(({ type }) => type === "reasoning"),
   };
   const notice = options.notice?.(facts) ?? noticeOf(source, facts);
-  return { ...facts, notice, content: WRITERS[target](withNotice(turns, notice), head) };
+  return { ...facts, notice, content: receiver.write(withNotice(turns, notice), head) };
 }
 
 export interface HandoffOptions {
@@ -139,18 +132,6 @@ export interface HandedOff extends HandoffFacts {
   readonly notice: string;
   /** The text of the file. */
   readonly content: string;
-}
-
-const WRITERS: Readonly<Record<HandoffTarget, (turns: readonly Turn[], head: SessionHead) => string>> = {
-  "claude-code": (turns, head) => linesText(writeClaudeCode(turns, head)),
-  codex: (turns, head) => linesText(writeCodex(turns, head)),
-  opencode: (turns, head) => `${JSON.stringify(writeOpenCode(turns, head))}\n`,
-  opencode2: (turns, head) => `${JSON.stringify(writeOpenCode2(turns, head))}\n`,
-  pi: (turns, head) => linesText(writePi(turns, head)),
-};
-
-function linesText(lines: readonly object[]): string {
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
 /** The turns of a request that Anthropic's rules allow, which are the strictest. The first text is that of the notice. */
@@ -317,7 +298,7 @@ function noticeOf(source: HandoffSource, facts: HandoffFacts): string {
   const name = sessionId === undefined ? "" : `, session ${nameText(sessionId)}`;
   const from = facts.from === undefined ? "" : `, which came from ${facts.from}`;
   const done = `${whatWasDone(facts, source)}.${beforeText(facts)}`;
-  return `[Handed over by Carryover from ${AGENTS[format] ?? format}${name}${from}: ${done} ${originalsText([...(facts.originals ?? []), path])}]`;
+  return `[Handed over by Carryover from ${sessionFormatOf(format)?.agent ?? format}${name}${from}: ${done} ${originalsText([...(facts.originals ?? []), path])}]`;
 }
 
 /** What an earlier handoff or rescue had done to a session. */
@@ -376,11 +357,3 @@ function callsText({ calls, results }: Pick<HandoffFacts, "calls" | "results">):
   if (missing === 0) return `${all} with ${calls === 1 ? "its result" : "their results"}`;
   return missing === calls ? `${all} without a result` : `${all}, ${missing} of them without a result`;
 }
-
-const AGENTS: Readonly<Partial<Record<FormatName, string>>> = {
-  "claude-code": "Claude Code",
-  codex: "Codex",
-  opencode: "OpenCode",
-  opencode2: "OpenCode 2",
-  pi: "pi",
-};

@@ -9,9 +9,6 @@ import {
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 
-/** A coding agent that a session can be handed to. */
-export type HandoffTarget = "claude-code" | "codex" | "opencode" | "opencode2" | "pi";
-
 /**
  * The calls of a transcript under the names that the receiving agent offers. A provider may refuse a call of a tool that
  * is not offered, and a model repeats what it sees; so a call becomes the receiver's own where both have such a tool,
@@ -20,10 +17,9 @@ export type HandoffTarget = "claude-code" | "codex" | "opencode" | "opencode2" |
  */
 export function translateCalls(
   transcript: Transcript,
-  target: HandoffTarget,
+  offered: OfferedTools,
   calls: "translated" | "kept" = "translated",
 ): TranslatedCalls {
-  const offered = TOOLS[target];
   let translated = 0;
   const foreign = new Set<string>();
   let commented = 0;
@@ -92,38 +88,10 @@ type Does = Meaning["does"];
 /** How an agent names a call, and what it gives it. */
 type Written = readonly [tool: string, input: unknown];
 
-type Tools = {
+/** How an agent writes such calls. */
+export type OfferedTools = {
   readonly [Each in Does]?: (meaning: Extract<Meaning, { does: Each }>) => Written;
 } & { readonly run: (meaning: Extract<Meaning, { does: "run" }>) => Written };
-
-/** As the programs offered them in requests that were recorded; what is behind a search for tools is not counted. */
-const TOOLS: Readonly<Record<HandoffTarget, Tools>> = {
-  "claude-code": {
-    run: ({ command }) => ["Bash", { command }],
-    read: ({ path, offset, limit }) => ["Read", omitUndefined({ file_path: path, offset, limit })],
-    write: ({ path, content }) => ["Write", { file_path: path, content }],
-    edit: ({ path, before, after }) => ["Edit", { file_path: path, old_string: before, new_string: after }],
-  },
-  codex: { run: ({ command }) => ["exec_command", { cmd: command }] },
-  opencode: {
-    run: ({ command }) => ["bash", { command, description: command.slice(0, 60) }],
-    read: ({ path, offset, limit }) => ["read", omitUndefined({ filePath: path, offset, limit })],
-    write: ({ path, content }) => ["write", { filePath: path, content }],
-    edit: ({ path, before, after }) => ["edit", { filePath: path, oldString: before, newString: after }],
-  },
-  opencode2: {
-    run: ({ command }) => ["shell", { command }],
-    read: ({ path, offset, limit }) => ["read", omitUndefined({ path, offset, limit })],
-    write: ({ path, content }) => ["write", { path, content }],
-    edit: ({ path, before, after }) => ["edit", { path, oldString: before, newString: after }],
-  },
-  pi: {
-    run: ({ command }) => ["bash", { command }],
-    read: ({ path, offset, limit }) => ["read", omitUndefined({ path, offset, limit })],
-    write: ({ path, content }) => ["write", { path, content }],
-    edit: ({ path, before, after }) => ["edit", { path, edits: [{ oldText: before, newText: after }] }],
-  },
-};
 
 /** What a call of any agent does; undefined where the names are not known, or where it does more than others can say. */
 function meaningOf({ tool, input }: ToolPart): Meaning | undefined {

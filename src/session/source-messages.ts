@@ -3,13 +3,10 @@ import { isObject } from "../text/unknown-value.ts";
 import {
   checkTranscript,
   hasMessageFields,
-  type Message,
-  type MessageId,
   refuseForeign,
   refuseList,
-  type Transcript,
-  withUniqueIds,
-} from "../transcript/message.ts";
+} from "../transcript/check-transcript.ts";
+import { type Message, type MessageId, type Transcript, withUniqueIds } from "../transcript/message.ts";
 import type { CallId, Part, ToolPart } from "../transcript/part.ts";
 
 /** The owner's messages with one more: one with a known id takes that message's place, and a result joins its call. */

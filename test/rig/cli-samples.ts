@@ -1,4 +1,4 @@
-import type { FormatName } from "../../src/formats/detect-format.ts";
+import type { FormatName } from "../../src/formats/registry.ts";
 import { exportOf, workingSession } from "./eval-session.ts";
 import { type History, historyOf, modelSays, resultOf, userSays } from "./random-history/history.ts";
 import {
@@ -21,25 +21,33 @@ const STEPS = 24;
 
 /** One working session of two dozen calls, written in every format that is known. */
 export function cliSamples(): readonly Sample[] {
-  return [
-    {
-      format: "opencode",
-      fileName: "opencode.json",
-      text: JSON.stringify(exportOf(workingSession({ steps: STEPS }))),
-    },
-    { format: "claude-code", fileName: "claude-code.jsonl", text: jsonLines(lowerToClaudeCode(history())) },
-    { format: "codex", fileName: "codex.jsonl", text: jsonLines(lowerToCodex(history())) },
-    { format: "pi", fileName: "pi.jsonl", text: jsonLines(lowerToPi(history())) },
-    { format: "gemini-cli", fileName: "gemini-cli.jsonl", text: jsonLines(lowerToGeminiCli(history())) },
-    { format: "swe-agent", fileName: "swe-agent.traj", text: JSON.stringify(lowerToSweAgent(history())) },
-    { format: "opencode2", fileName: "opencode2.json", text: JSON.stringify(lowerToOpencode2(history())) },
-    { format: "anthropic", fileName: "anthropic.json", text: JSON.stringify(anthropicRequest()) },
-    { format: "openai-chat", fileName: "chat.json", text: JSON.stringify(chatRequest()) },
-    { format: "openai-responses", fileName: "responses.json", text: JSON.stringify(responsesRequest()) },
-    { format: "gemini", fileName: "gemini.json", text: JSON.stringify(geminiRequest()) },
-    { format: "ai-sdk", fileName: "ai-sdk.json", text: JSON.stringify(aiSdkMessages()) },
-  ];
+  return (Object.keys(SAMPLES) as FormatName[]).map((format) => {
+    const [fileName, wire] = SAMPLES[format];
+    const value = wire(history());
+    return {
+      format,
+      fileName,
+      text: fileName.endsWith(".jsonl") ? jsonLines(value as []) : JSON.stringify(value),
+    };
+  });
 }
+
+const SAMPLES: Readonly<
+  Record<FormatName, readonly [fileName: string, wire: (history: History) => unknown]>
+> = {
+  opencode: ["opencode.json", () => exportOf(workingSession({ steps: STEPS }))],
+  "claude-code": ["claude-code.jsonl", lowerToClaudeCode],
+  codex: ["codex.jsonl", lowerToCodex],
+  pi: ["pi.jsonl", lowerToPi],
+  "gemini-cli": ["gemini-cli.jsonl", lowerToGeminiCli],
+  "swe-agent": ["swe-agent.traj", lowerToSweAgent],
+  opencode2: ["opencode2.json", lowerToOpencode2],
+  anthropic: ["anthropic.json", anthropicRequest],
+  "openai-chat": ["chat.json", chatRequest],
+  "openai-responses": ["responses.json", responsesRequest],
+  gemini: ["gemini.json", geminiRequest],
+  "ai-sdk": ["ai-sdk.json", aiSdkMessages],
+};
 
 /** What a call of the session printed. */
 export function outputOf(step: number): string {

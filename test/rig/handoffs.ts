@@ -1,10 +1,10 @@
 import { readTranscript } from "../../src/formats/read-transcript.ts";
 import { type HandedOff, type HandoffOptions, handOff } from "../../src/handoff/handoff.ts";
-import type { HandoffTarget } from "../../src/handoff/tool-calls.ts";
+import { type HandoffTarget, RECEIVERS } from "../../src/handoff/receivers.ts";
 import type { Transcript } from "../../src/transcript/message.ts";
 
 /** The agents that a session can be handed to. */
-export const TARGETS: readonly HandoffTarget[] = ["claude-code", "codex", "opencode", "opencode2", "pi"];
+export const TARGETS: readonly HandoffTarget[] = Object.keys(RECEIVERS) as HandoffTarget[];
 
 /** A key that must not be handed over. */
 export const KEY: string = ["sk", "ant", "api03", "Zx9Qw8Er7Ty6Ui5Op4As3Df2Gh1Jk0LzXcVbNmQwErTy"].join("-");

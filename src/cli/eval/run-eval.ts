@@ -7,8 +7,8 @@ import { workerData } from "node:worker_threads";
 import { type EvalOptions, measureSession, type SessionMeasure } from "../../eval/measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
 import type { EvalSession } from "../../eval/probe/places.ts";
-import type { FormatName } from "../../formats/detect-format.ts";
-import { formatOf, readTranscript, workingDirectoryOf } from "../../formats/read-transcript.ts";
+import { readTranscript, workingDirectoryOf } from "../../formats/read-transcript.ts";
+import { type FormatName, sessionFormatOf } from "../../formats/registry.ts";
 import { redactTranscript } from "../../stages/redact.ts";
 import { errorMessage } from "../../text/failure.ts";
 import { asObject } from "../../text/unknown-value.ts";
@@ -139,8 +139,9 @@ export async function readEvalSession(
 }
 
 function allBranches(format: FormatName, wire: unknown): Transcript | undefined {
-  if ((format !== "claude-code" && format !== "pi") || !Array.isArray(wire)) return undefined;
-  return formatOf(format)?.decode(linesInFileOrder(wire));
+  const known = sessionFormatOf(format);
+  if (!known?.hasBranches || !Array.isArray(wire)) return undefined;
+  return known.format.decode(linesInFileOrder(wire));
 }
 
 /**

@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import type { FormatName } from "../../formats/detect-format.ts";
+import { sessionFormatOf } from "../../formats/registry.ts";
 import { type ModelRow, readModelRows } from "../../models/model-row.ts";
 import { errorMessage } from "../../text/failure.ts";
-import { asArray, asNumber, asObject } from "../../text/unknown-value.ts";
 import { modelWindowOf } from "../../transcript/model-window.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import type { InputFile } from "./read-input.ts";
@@ -36,23 +35,11 @@ export async function modelsOf({ models: path }: ModelsFlag): Promise<readonly M
   return readModelRows(value);
 }
 
-/** The window of the model that a session in a file would be sent to next. Codex records it. */
+/** The window of the model that a session in a file would be sent to next. */
 export function windowOfFile(
   { format, wire, transcript }: Pick<InputFile, "format" | "wire" | "transcript">,
   rows: readonly ModelRow[] | undefined,
 ): ReturnType<typeof modelWindowOf> {
-  const recordedTokens =
-    format === "codex"
-      ? asArray(wire)
-          .toReversed()
-          .map((line) => asNumber(asObject(asObject(asObject(line).payload).info).model_context_window))
-          .find((tokens) => tokens !== undefined)
-      : undefined;
-  return modelWindowOf(transcript, { recordedTokens, provider: PROVIDERS[format], rows });
+  const { provider, windowTokensOf } = sessionFormatOf(format) ?? {};
+  return modelWindowOf(transcript, { recordedTokens: windowTokensOf?.(wire), provider, rows });
 }
-
-/** Whose models an agent asks where no message names one. */
-export const PROVIDERS: Readonly<Partial<Record<FormatName, string>>> = {
-  "claude-code": "anthropic",
-  codex: "openai",
-};

@@ -1,5 +1,6 @@
 import { constants } from "node:buffer";
 import { isJsonText } from "../../formats/blocks/message-content.ts";
+import { API_FORMATS, SESSION_FORMATS } from "../../formats/registry.ts";
 import { formatBytes } from "../../text/format-number.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { withoutMark } from "./text-encoding.ts";
@@ -65,8 +66,14 @@ export function explainUnreadable(
   return new CliError(`${name} is JSON, but no transcript: ${reason}`, [KNOWN_FORMATS]);
 }
 
-const KNOWN_FORMATS =
-  "Expected a session of OpenCode (export), Claude Code, Codex, pi, SWE-agent or Gemini CLI, or messages of the Anthropic, OpenAI, Gemini or AI SDK API.";
+const agents = Object.values(SESSION_FORMATS).map(({ agent }) => agent);
+const apis = new Set(Object.values(API_FORMATS).map(({ api }) => api));
+const KNOWN_FORMATS = `Expected a session of ${orList(agents)}, or messages of the API of ${orList([...apis])}.`;
+
+function orList(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}
+
 const SAMPLE_BYTES = 4096;
 /** A larger file is not decoded whole only to find the line of an error. */
 const MAX_EXPLAINED_BYTES = 256 * 1024 * 1024;

@@ -3,8 +3,9 @@ import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { sessionsFolder } from "../../agents/places.ts";
+import { SESSION_FORMATS } from "../../formats/registry.ts";
 import { type HandedOff, type HandoffOptions, handOff } from "../../handoff/handoff.ts";
-import type { HandoffTarget } from "../../handoff/tool-calls.ts";
+import type { HandoffTarget } from "../../handoff/receivers.ts";
 import { openCodeId } from "../../handoff/writers/opencode.ts";
 import { claudeCode } from "../../hosts/claude-code/claude-code.ts";
 import { codex } from "../../hosts/codex/codex.ts";
@@ -17,16 +18,13 @@ import { partText } from "../../transcript/content.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import { modelWindowOf } from "../../transcript/model-window.ts";
 import { isFolder } from "../files/find-files.ts";
-import { PROVIDERS } from "../files/read-models.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
 import { readHostConfiguration } from "../opencode/configuration.ts";
 import { findOpenCode, isVersion1, queryOpenCode, runOpenCodeCommand } from "../opencode/sessions.ts";
 import { handoffFolder, writeNote } from "../sessions/notes.ts";
+import type { Agent } from "../sessions/session-agents.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 import { terminalText } from "../terminal/output.ts";
-
-/** An agent as people name it; which version of OpenCode is meant is found out. */
-export type Agent = "claude-code" | "codex" | "opencode" | "pi";
 
 /** Writes a session for an agent in its own place, under a new id, with a note by which `purge` finds it. */
 export async function deliver(transcript: Transcript, delivery: Delivery): Promise<Delivered> {
@@ -153,7 +151,7 @@ export function windowOfTarget(agent: Agent, { transcript, model, models: rows }
     const { contextTokens, inputTokens = contextTokens } = modelFacts({ id: model }, { rows });
     return Math.min(contextTokens, inputTokens);
   }
-  const provider = PROVIDERS[agent];
+  const { provider } = SESSION_FORMATS[agent];
   const asked = transcript.findLast((message) => message.model !== undefined)?.model;
   const isAsked =
     provider === undefined ||

@@ -11,12 +11,12 @@ import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { type ModelsFlag, modelsOf, withModelsOption } from "../files/read-models.ts";
 import { noSession } from "../sessions/find-newest-session.ts";
 import { type OpenedSession, openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
+import { AGENTS, type Agent, agentOf } from "../sessions/session-agents.ts";
 import { type ContinueFlags, parseTokenBudget, withContinueOptions } from "../terminal/arguments.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { wrapped } from "../terminal/wrap.ts";
 import {
-  type Agent,
   charsForTokens,
   type Delivered,
   deliver,
@@ -34,7 +34,7 @@ export function handoffCommand(): Command {
   const command = new Command("handoff")
     .description("hand a session to another coding agent, with its tool calls and results")
     .argument("[session]", `${SESSION_ARGUMENT}; without it the newest of this machine`)
-    .addOption(new Option("--to <agent>", "the agent that goes on").choices(TARGETS))
+    .addOption(new Option("--to <agent>", "the agent that goes on").choices(AGENTS))
     .option("--whole", "hand over everything, also where it does not fit the window")
     .option("--budget <tokens>", "most tokens of what is handed over", parseTokenBudget)
     .option("--dry-run", "say what would be handed over, and write nothing")
@@ -48,8 +48,6 @@ export function handoffCommand(): Command {
     }),
   );
 }
-
-const TARGETS: readonly Agent[] = ["claude-code", "codex", "opencode", "pi"];
 
 const EXAMPLES = `
 Examples:
@@ -70,7 +68,7 @@ type AskedHandoff = Omit<HandoffFlags, "to"> & { readonly to?: Agent };
 async function runHandoff(named: string | undefined, asked: AskedHandoff): Promise<void> {
   const { to } = asked;
   if (to === undefined)
-    throw new CliError("Say which agent goes on", [`Give --to ${TARGETS.join(", --to ")}.`]);
+    throw new CliError("Say which agent goes on", [`Give --to ${AGENTS.join(", --to ")}.`]);
   const flags: HandoffFlags = { ...asked, to };
   if (flags.whole && flags.budget !== undefined)
     throw new CliError("--whole and --budget exclude each other", ["Leave one of them out."]);
@@ -143,7 +141,7 @@ function secretsChoice(session: InputFile, flags: HandoffFlags): HandoffOptions[
 }
 
 function isSameAgent({ format }: InputFile, { to }: HandoffFlags): boolean {
-  return format === to || (format === "opencode2" && to === "opencode");
+  return agentOf(format) === to;
 }
 
 function describe(delivered: Delivered): string {

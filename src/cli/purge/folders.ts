@@ -14,8 +14,8 @@ import { codeOf } from "../../text/failure.ts";
 import { groupBy } from "../../text/group-by.ts";
 import { suiteFolder } from "../eval/fetch-suite.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
-import { sessionFolders } from "../sessions/find-newest-session.ts";
 import { type HandedSession, handedSessions, handoffFolder } from "../sessions/notes.ts";
+import { sessionFolders } from "../sessions/session-agents.ts";
 import { type FileKind, findOwn, handlesIn, isRealFolder, type OwnFile, ownRoots } from "./own-files.ts";
 import {
   addRecords,

@@ -1,4 +1,5 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
+import { sessionFormatOf } from "../../formats/registry.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import { tokenFamilyOf } from "../../models/token-family.ts";
 import { measureWindow } from "../../session/recorded-measure.ts";
@@ -15,7 +16,6 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import { modelWindowOf } from "../../transcript/model-window.ts";
-import { PROVIDERS } from "../files/read-models.ts";
 import { SHARE_OF_WINDOW } from "../handoff/deliver.ts";
 import type { Finding, Problem } from "./lines/session-lines.ts";
 import type { ReadSession } from "./read-session.ts";
@@ -48,7 +48,7 @@ export function diagnose(
   const refused = refusalOf(error ?? errorOf(transcript, lineOf));
   const { tokens: assumed } = modelWindowOf(transcript, {
     recordedTokens: session.windowTokens,
-    provider: PROVIDERS[session.format],
+    provider: sessionFormatOf(session.format)?.provider,
     rows: models,
   });
   const room = windowTokens === undefined ? believe(refused, assumed, size) : halfOf(windowTokens);

@@ -1,10 +1,11 @@
 import { createReadStream, existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { detectFormat, type FormatName } from "../../formats/detect-format.ts";
+import { detectFormat } from "../../formats/detect-format.ts";
 import { type JsonLine, type LineProblem, readJsonLines } from "../../formats/lines/read-json-lines.ts";
 import { closeCutJson, salvageRecords, spreadRecords } from "../../formats/lines/salvage.ts";
 import { formatOf } from "../../formats/read-transcript.ts";
+import type { FormatName, SessionFormatName } from "../../formats/registry.ts";
 import { plural } from "../../text/format-number.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";
 import type { Transcript } from "../../transcript/message.ts";
@@ -81,7 +82,7 @@ async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
     if (head.length >= SAMPLE_LINES) return;
     head.push(line);
     const detected = detectFormat({ type: "lines", lines: [line.value, undefined] });
-    const create = COLLECTORS[detected.format];
+    const create = (COLLECTORS as Readonly<Record<string, Create | undefined>>)[detected.format];
     if (create === undefined || detected.format === "unknown") return;
     format = detected.format;
     lines = create(keep, sessionIdOf(path));
@@ -137,10 +138,15 @@ interface DamagedLine extends LineProblem {
 
 type Create = (keep: Keep, sessionId: string | undefined) => SessionLines;
 
-const COLLECTORS: Readonly<Partial<Record<string, Create>>> = {
+/** How a session is looked through line by line; of the others the whole file is read. */
+const COLLECTORS: Readonly<Record<SessionFormatName, Create | undefined>> = {
   "claude-code": claudeCodeLines,
   codex: codexLines,
   pi: piLines,
+  opencode: undefined,
+  opencode2: undefined,
+  "gemini-cli": undefined,
+  "swe-agent": undefined,
 };
 
 /** How many lines are looked at before a file that begins with unknown ones is read as a single value. */

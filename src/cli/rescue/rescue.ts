@@ -1,6 +1,5 @@
 import { Command } from "commander";
 import { forkContext } from "../../fork/fork.ts";
-import type { FormatName } from "../../formats/detect-format.ts";
 import { nameText } from "../../handoff/conversation.ts";
 import { beforeText, type HandoffFacts, originalsText, whatWasDone } from "../../handoff/handoff.ts";
 import {
@@ -14,7 +13,6 @@ import { familyCost } from "../../text/tokens/estimate-tokens.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import { type ModelsFlag, modelsOf, withModelsOption } from "../files/read-models.ts";
 import {
-  type Agent,
   charsForTokens,
   commandLines,
   type Delivered,
@@ -31,6 +29,7 @@ import {
   type SessionFile,
   withSessionFile,
 } from "../sessions/open-session.ts";
+import { agentOf } from "../sessions/session-agents.ts";
 import {
   type ContinueFlags,
   MIN_BUDGET_TOKENS,
@@ -183,7 +182,7 @@ async function write(
   env: NodeJS.ProcessEnv,
 ): Promise<Delivered> {
   const { format, cwd } = session;
-  const agent = AGENTS[format];
+  const agent = agentOf(format);
   if (agent === undefined)
     throw new CliError(`A session of ${format} cannot be written again`, [
       "Hand it to another agent: carryover handoff <file> --to claude-code.",
@@ -206,14 +205,6 @@ async function write(
     },
   });
 }
-
-const AGENTS: Readonly<Partial<Record<FormatName, Agent>>> = {
-  "claude-code": "claude-code",
-  codex: "codex",
-  opencode: "opencode",
-  opencode2: "opencode",
-  pi: "pi",
-};
 
 /** How many tokens the model of a session makes of what others make one of. */
 function scaleOf(transcript: Transcript): number {

@@ -6,9 +6,10 @@ import { completedFork } from "../../../test/rig/forks/fork-samples.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
-import { findNewestSession, findSessions, sessionFolders } from "./find-newest-session.ts";
+import { findNewestSession, findSessions } from "./find-newest-session.ts";
 import { handoffFolder, writeNote } from "./notes.ts";
 import { withSessionFile } from "./open-session.ts";
+import { sessionFolders } from "./session-agents.ts";
 
 /** A home with sessions of OpenCode 2, whose program answers as the real one does, under a name of our choice. */
 function home(program: string) {

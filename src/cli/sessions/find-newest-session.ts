@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { sessionsFolder } from "../../agents/places.ts";
 import { dataHome } from "../../plugin/stores/folders.ts";
 import { errorMessage } from "../../text/failure.ts";
 import { modifiedMs, newestFiles } from "../files/find-files.ts";
@@ -10,6 +9,7 @@ import { exportNewestSession, readStoredSession } from "../opencode/sessions.ts"
 import { withStores } from "../opencode/with-stores.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { type WrittenCopies, writtenCopies } from "./notes.ts";
+import { agentNames, type SessionFolder, sessionFolders } from "./session-agents.ts";
 
 /** The newest session, and how it was found. */
 export interface FoundSession {
@@ -22,7 +22,7 @@ export interface FoundSession {
   readonly isExample?: true;
 }
 
-/** The newest session of OpenCode, Claude Code, Codex or pi on this machine; where there is none, an example. */
+/** The newest session of any agent on this machine; where there is none, an example. */
 export async function findNewestSession(
   env: NodeJS.ProcessEnv,
   keep: "all" | "window" = "window",
@@ -47,7 +47,7 @@ export async function findNewestSession(
   const file = await readExample();
   const found =
     skipped.length === 0
-      ? "No session of OpenCode, Claude Code, Codex or pi is here; this is an example"
+      ? `No session of ${agentNames()} is here; this is an example`
       : "No session on this machine can be read; this is an example";
   return { file, found, skipped, isExample: true };
 }
@@ -66,7 +66,7 @@ const EXAMPLES: readonly string[] = (
 
 /** What a command says that has no use for an example. */
 export function noSession(): CliError {
-  return new CliError("There is no session of OpenCode, Claude Code, Codex or pi on this machine", [
+  return new CliError(`There is no session of ${agentNames()} on this machine`, [
     "Give the path of a session file.",
   ]);
 }
@@ -148,44 +148,3 @@ async function findLines(
 
 /** A program that was only started leaves a session in which nothing was said; so many are passed over. */
 const MAX_OF_EACH = 20;
-
-/** A folder in which a coding agent keeps its sessions, a file each. */
-interface SessionFolder {
-  readonly agent: string;
-  readonly folder: string;
-  /** The id that the name of a file carries; undefined for a file that is no session. */
-  idOf(name: string): string | undefined;
-  /** False for files that belong to another session, such as those of its sub-agents. */
-  isMain(name: string): boolean;
-}
-
-/** Where Claude Code, Codex and pi keep their sessions. OpenCode has a database. */
-export function sessionFolders(env: NodeJS.ProcessEnv): readonly SessionFolder[] {
-  return [
-    {
-      agent: "Claude Code",
-      folder: sessionsFolder("claude-code", env),
-      idOf: idIn(/^(.+)$/s),
-      isMain: (name) => !name.startsWith("agent-"),
-    },
-    {
-      agent: "Codex",
-      folder: sessionsFolder("codex", env),
-      idOf: idIn(/^rollout-[\dT-]{19}-(.+)$/s),
-      isMain: () => true,
-    },
-    {
-      agent: "pi",
-      folder: sessionsFolder("pi", env),
-      idOf: idIn(/^[^_]+_(.+)$/s),
-      isMain: () => true,
-    },
-  ];
-}
-
-function idIn(pattern: RegExp): SessionFolder["idOf"] {
-  return (name) => {
-    const [, stem] = /^(.+)\.jsonl(?:\.gz|\.zst)?$/s.exec(name) ?? [];
-    return stem === undefined ? undefined : (pattern.exec(stem)?.[1] ?? stem);
-  };
-}

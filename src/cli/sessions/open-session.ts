@@ -11,13 +11,8 @@ import { MIN_ID_CHARS, noSuchId } from "../files/unreadable.ts";
 import { exportSession } from "../opencode/sessions.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { createProgressLine } from "../terminal/progress-line.ts";
-import {
-  type FoundSession,
-  findNewestSession,
-  findSessions,
-  noSession,
-  sessionFolders,
-} from "./find-newest-session.ts";
+import { type FoundSession, findNewestSession, findSessions, noSession } from "./find-newest-session.ts";
+import { sessionFolders } from "./session-agents.ts";
 
 /** What a user can name a session by, for the help of commands. */
 export const SESSION_ARGUMENT: string = `a file of any format that is known, also packed (.gz, .zst), the id of a session or at least its first ${MIN_ID_CHARS} characters; - reads standard input`;

@@ -1,12 +1,4 @@
-import {
-  limitFrom,
-  listOf,
-  oneOf,
-  optionsCheck,
-  required,
-  rule,
-  type Shape,
-} from "../../text/check.ts";
+import { limitFrom, listOf, oneOf, optionsCheck, required, rule, type Shape } from "../../text/check.ts";
 import { formatNumber } from "../../text/format-number.ts";
 import type { Transcript } from "../../transcript/message.ts";
 

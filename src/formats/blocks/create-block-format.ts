@@ -1,6 +1,7 @@
+import { checkTranscript } from "../../transcript/check-transcript.ts";
 import { type ApplyOptions, applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Fault, Format } from "../../transcript/format.ts";
-import { checkTranscript, type Transcript } from "../../transcript/message.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import type { BlockAdapter } from "./block-adapter.ts";
 import { createSources, encodeBlocks } from "./encode-blocks.ts";
 import { type PartOrigin, type Reading, readBlocks } from "./read-blocks.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { FormatName } from "../detect-format.ts";
 import { formatOf } from "../read-transcript.ts";
+import type { FormatName } from "../registry.ts";
 
 const SIGNATURE = "c2lnbmVk".repeat(50);
 const REDACTED = "cmVkYWN0ZWQ".repeat(40);

@@ -1,5 +1,5 @@
 import type { CompactionPlan } from "../../compaction/plan/plan-compaction.ts";
-import type { FormatName } from "../../formats/detect-format.ts";
+import type { FormatName } from "../../formats/registry.ts";
 import { modelFacts } from "../../models/model-facts.ts";
 import { hideStaleThoughts } from "../../session/thoughts.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";

@@ -9,7 +9,7 @@ import { foldSummary } from "../../compaction/summary/fold-summary.ts";
 import type { Representation } from "../../compaction/summary/message.ts";
 import type { OverflowSettings } from "../../compaction/trigger/overflow.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
-import type { FormatName } from "../../formats/detect-format.ts";
+import type { FormatName } from "../../formats/registry.ts";
 import type { Transcript } from "../../transcript/message.ts";
 
 /** Plans a compaction of a recorded session, in the representation that its own agent understands. */
@@ -21,7 +21,7 @@ export function planFileCompaction(
   return planCompaction({
     transcript,
     trigger,
-    representation: REPRESENTATIONS[format] ?? "user-summary",
+    representation: REPRESENTATIONS[format],
     limits: { contextTokens: windowTokens, outputTokens: 0 },
     estimate: { estimator: "calibrated", ...(model && { model }) },
     ...(overflow && { overflow }),
@@ -48,12 +48,20 @@ export interface FileCompactionOptions {
   readonly overflow?: Partial<OverflowSettings>;
 }
 
-/** These agents write compactions of their own; for the others the summary is a user message. */
-const REPRESENTATIONS: Readonly<Partial<Record<FormatName, Representation>>> = {
+/** Agents that write compactions of their own know a pivot; for the others the summary is a user message. */
+const REPRESENTATIONS: Readonly<Record<FormatName, Representation>> = {
   opencode: "pivot",
+  opencode2: "user-summary",
   "claude-code": "pivot",
   codex: "pivot",
   pi: "pivot",
+  "swe-agent": "user-summary",
+  "gemini-cli": "user-summary",
+  "ai-sdk": "user-summary",
+  anthropic: "user-summary",
+  "openai-chat": "user-summary",
+  "openai-responses": "user-summary",
+  gemini: "user-summary",
 };
 
 /** Compacts a recorded session with the summary that needs no model; `unchanged` says why there is none. */

@@ -2,7 +2,7 @@ import { planRecovery, type RecoveryRung } from "../../compaction/recover.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
-import type { FormatName } from "../../formats/detect-format.ts";
+import type { FormatName } from "../../formats/registry.ts";
 import { type EditBatch, hasTargets } from "../../session/history.ts";
 import { createSession } from "../../session/session.ts";
 import { compactionBoundary } from "../../stages/boundary.ts";

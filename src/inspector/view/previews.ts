@@ -8,7 +8,7 @@ import {
 import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
 import type { ForkOptions } from "../../fork/context/options.ts";
 import { type ForkResult, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
-import type { FormatName } from "../../formats/detect-format.ts";
+import type { FormatName } from "../../formats/registry.ts";
 import type { CacheProfile } from "../../models/cache-profile.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { repairPairing } from "../../stages/repair.ts";

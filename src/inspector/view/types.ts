@@ -1,7 +1,7 @@
 import type { SessionCost } from "../../cost/explain-cost.ts";
 import type { ForkWay } from "../../fork/context/choose-way.ts";
 import type { ForkProfile } from "../../fork/context/options.ts";
-import type { FormatName } from "../../formats/detect-format.ts";
+import type { FormatName } from "../../formats/registry.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import type { EditBatch } from "../../session/history.ts";
 import type { Handle } from "../../transcript/edit.ts";
