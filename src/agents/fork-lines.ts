@@ -1,7 +1,7 @@
 import { currentRun, type EndedRun, isLive } from "../fork/life/record.ts";
 import { activityOf } from "../fork/life/roster.ts";
-import { forkFacts } from "../plugin/forks/child.ts";
-import { isHeld, type RecordedForks } from "../plugin/stores/plugin-stores.ts";
+import { forkFacts } from "../plugin/forks/shown-forks.ts";
+import { isHeld, type RecordedForks } from "../plugin/stores/recorded-forks.ts";
 import { clipLine } from "../text/clip.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";

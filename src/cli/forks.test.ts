@@ -9,8 +9,8 @@ import { createFileRecordStore } from "../stores/files/record-store.ts";
 import { forksCommand } from "./forks.ts";
 
 const answer = vi.hoisted(() => ({ now: undefined as object | undefined }));
-vi.mock("../plugin/stores/control-store.ts", async (original) => {
-  const real = await original<typeof import("../plugin/stores/control-store.ts")>();
+vi.mock("../plugin/stores/ask-plugin.ts", async (original) => {
+  const real = await original<typeof import("../plugin/stores/ask-plugin.ts")>();
   const askPlugin: typeof real.askPlugin = async (request) =>
     (answer.now as Awaited<ReturnType<typeof real.askPlugin>>) ?? real.askPlugin(request);
   return { ...real, askPlugin };

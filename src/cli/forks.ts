@@ -1,8 +1,9 @@
 import { Command } from "commander";
 import { currentRun, type ForkRecord, isLive, workedMs } from "../fork/life/record.ts";
 import { formatSpan } from "../fork/life/roster.ts";
-import { askPlugin } from "../plugin/stores/control-store.ts";
-import { type HeldQuestion, isHeld, type PluginStores } from "../plugin/stores/plugin-stores.ts";
+import { askPlugin } from "../plugin/stores/ask-plugin.ts";
+import type { PluginStores } from "../plugin/stores/plugin-stores.ts";
+import { type HeldQuestion, isHeld } from "../plugin/stores/recorded-forks.ts";
 import { groupBy } from "../text/group-by.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { type OpenedStores, STORE_OPTION, withStores } from "./opencode/with-stores.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { parseChecked } from "../../test/rig/check-json.ts";
 import { createTestContext } from "../../test/rig/plugin-context.ts";
-import { batchesInForce } from "../plugin/stores/journal.ts";
+import { batchesInForce } from "../plugin/stores/edits-in-force.ts";
 import { undoCommand } from "./undo.ts";
 
 afterEach(() => vi.restoreAllMocks());

@@ -1,6 +1,7 @@
 import { Command } from "commander";
-import { askPlugin } from "../plugin/stores/control-store.ts";
-import { type EditInForce, editsInForce, pluginJournal, undoInJournal } from "../plugin/stores/journal.ts";
+import { askPlugin } from "../plugin/stores/ask-plugin.ts";
+import { type EditInForce, editsInForce, undoInJournal } from "../plugin/stores/edits-in-force.ts";
+import { pluginJournal } from "../plugin/stores/journal.ts";
 import type { PluginLog, PluginStores } from "../plugin/stores/plugin-stores.ts";
 import { listLogs, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";

@@ -19,7 +19,7 @@ import {
   wrapUpText,
 } from "../fork/life/child-rules.ts";
 import type { LimitName } from "../fork/life/record.ts";
-import { directiveText } from "../plugin/forks/inherit.ts";
+import { directiveText } from "../plugin/forks/task-text.ts";
 import { createPlugin } from "../plugin/plugin.ts";
 import { FORK_TOOLS } from "../plugin/tools/fork-tools.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";

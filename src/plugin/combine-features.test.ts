@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { combineFeatures, type FeatureFailure } from "./combine-features.ts";
 import type { Feature } from "./context/context.ts";
 import type { FinishedTool, ToolOutputChange } from "./host/agent-host.ts";
-import { combineFeatures, type FeatureFailure } from "./plugin.ts";
 
 function combined(...handlers: readonly Omit<Feature, "name">[]) {
   const failures: FeatureFailure[] = [];

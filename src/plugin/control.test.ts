@@ -6,10 +6,11 @@ import type { RecordStore } from "../fork/life/record-store.ts";
 import type { Hooks } from "../hosts/opencode/hooks.ts";
 import { currentProcess } from "../stores/files/exclusive-access.ts";
 import { createMemoryRecordStore } from "../stores/memory.ts";
+import type { FeatureFailure } from "./combine-features.ts";
 import { createControlFeature } from "./control.ts";
 import type { Forks } from "./forks/forks.ts";
-import type { FeatureFailure } from "./plugin.ts";
-import { askPlugin, type ControlStore, fileControlStore } from "./stores/control-store.ts";
+import { askPlugin } from "./stores/ask-plugin.ts";
+import { type ControlStore, fileControlStore } from "./stores/control-store.ts";
 import type { OwnCompaction } from "./window/own-compaction.ts";
 import type { PruneWindow } from "./window/prune.ts";
 

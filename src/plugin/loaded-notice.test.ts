@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, it } from "vitest";
 import { createTestContext } from "../../test/rig/plugin-context.ts";
-import { createLoadedNotice, readLoadedNote, VERSION } from "./control.ts";
+import { createLoadedNotice, readLoadedNote, VERSION } from "./loaded-notice.ts";
 
 const MESSAGE = { sessionId: "ses_1", messageId: "msg_1", from: "user" } as const;
 

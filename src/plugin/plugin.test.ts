@@ -1,6 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { createTestContext, hooksOf } from "../../test/rig/plugin-context.ts";
-import { createPlugin, createRequestJournal } from "./plugin.ts";
+import { createPlugin } from "./plugin.ts";
+import { createRequestJournal } from "./request-journal.ts";
 
 const INFO = {
   id: "msg_1",

@@ -5,9 +5,9 @@ import { onTestFinished } from "vitest";
 import type { Hooks } from "../../src/hosts/opencode/hooks.ts";
 import { createHooks, createOpencodeHost } from "../../src/hosts/opencode/server.ts";
 import type { HostAnswer, HostCalls } from "../../src/hosts/opencode/sessions.ts";
+import { combineFeatures, type FeatureFailure } from "../../src/plugin/combine-features.ts";
 import { createPluginContext, type Feature, type PluginContext } from "../../src/plugin/context/context.ts";
 import { readPluginOptions } from "../../src/plugin/context/options.ts";
-import { combineFeatures, type FeatureFailure } from "../../src/plugin/plugin.ts";
 import { type PluginEntry, readPluginJournal } from "../../src/plugin/stores/journal.ts";
 import { removeFolder } from "./remove-folder.ts";
 

@@ -1,8 +1,8 @@
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
+import { openSpills } from "../../plugin/stores/file-stores.ts";
 import { CLEANED_FILE } from "../../plugin/stores/folders.ts";
-import { openSpills } from "../../plugin/stores/open-stores.ts";
 import { type BoundingContext, createBoundToolOutput } from "../../plugin/window/bound-output.ts";
 import { summaryInstructions } from "../../plugin/window/put-back.ts";
 import { asString, type UnknownObject } from "../../text/unknown-value.ts";
@@ -74,7 +74,7 @@ const DURING_SUMMARY = "DuringCompact";
 const CLEANING = "Cleaning";
 
 const loadWhole = () => import("./whole-session.ts");
-const loadForks = () => import("./fork-results.ts");
+const loadForks = () => import("./deliver-results.ts");
 
 /** Brings the results of forks that wait for this session. */
 async function deliverResults(session: HookSession): Promise<string | undefined> {

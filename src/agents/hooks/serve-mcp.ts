@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { ModelTool, RunningTool } from "../../plugin/host/agent-host.ts";
-import { inputSchema } from "../../plugin/tools/tools.ts";
+import { inputSchema } from "../../plugin/tools/define-tool.ts";
 import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 
 /**

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import type { Environment } from "../../plugin/context/context.ts";
 import { readPluginOptions } from "../../plugin/context/options.ts";
-import { VERSION } from "../../plugin/control.ts";
+import { VERSION } from "../../plugin/loaded-notice.ts";
 import { asArray, isObject } from "../../text/unknown-value.ts";
 import {
   type ConfiguredPlugin,

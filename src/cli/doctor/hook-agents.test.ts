@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { VERSION } from "../../plugin/control.ts";
+import { VERSION } from "../../plugin/loaded-notice.ts";
 import { CLAUDE_CODE } from "../install/claude-code.ts";
 import { CODEX } from "../install/codex.ts";
 import type { HookProgram } from "../install/hook-program.ts";

@@ -5,7 +5,7 @@ import { parse } from "jsonc-parser";
 import { readHookOptions } from "../../agents/options-file.ts";
 import { type FinishedProgram, isNodeSupported, OLDEST_NODE, runToEnd } from "../../agents/programs.ts";
 import type { Environment } from "../../plugin/context/context.ts";
-import { VERSION } from "../../plugin/control.ts";
+import { VERSION } from "../../plugin/loaded-notice.ts";
 import { errorMessage } from "../../text/failure.ts";
 import { jsonOrText } from "../../text/json.ts";
 import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";

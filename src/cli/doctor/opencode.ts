@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { findProgram, isNodeSupported, OLDEST_NODE, runToEnd } from "../../agents/programs.ts";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
-import { readLoadedNote } from "../../plugin/control.ts";
+import { readLoadedNote } from "../../plugin/loaded-notice.ts";
 import {
   type HostConfiguration,
   isCarryover,

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { NOTICES_FILE } from "../../hosts/opencode2/notices.ts";
-import { LOADED_FILE } from "../../plugin/control.ts";
+import { LOADED_FILE } from "../../plugin/loaded-notice.ts";
 import {
   CHILD_SESSIONS,
   CLEANED_FILE,

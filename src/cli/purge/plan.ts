@@ -1,9 +1,9 @@
 import { type InstanceLease, readLease } from "../../fork/life/lease.ts";
 import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { isUnfinished } from "../../plugin/forks/clock.ts";
+import { isUnfinished } from "../../plugin/forks/adopt-forks.ts";
 import { isRunning } from "../../plugin/stores/control-store.ts";
-import { isHeld } from "../../plugin/stores/plugin-stores.ts";
+import { isHeld } from "../../plugin/stores/recorded-forks.ts";
 import { pathName } from "../../stores/files/file-system.ts";
 import { groupBy } from "../../text/group-by.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { Command, Option } from "commander";
 import { folderBeside } from "../../agents/places.ts";
 import { findProgram } from "../../agents/programs.ts";
-import { parseRange, RANGE } from "../../plugin/tools/tools.ts";
+import { parseRange, RANGE } from "../../plugin/tools/text-range.ts";
 import {
   hiddenTexts,
   RECALL_MAX_CHARS,

@@ -17,7 +17,7 @@ import type {
 } from "../../plugin/host/agent-host.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
-import { inputSchema } from "../../plugin/tools/tools.ts";
+import { inputSchema } from "../../plugin/tools/define-tool.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";
 import { askToStart, listAgents } from "./ask-to-start.ts";
 import { createChildSessions } from "./child-sessions.ts";
@@ -287,7 +287,6 @@ function hostNote(output: string): string {
 }
 
 const NOTE_START = "\n\n<shell_metadata>\n";
-
 const NOTE_END = "\n</shell_metadata>";
 
 /** The whole of an output that OpenCode cut and kept in a file. */

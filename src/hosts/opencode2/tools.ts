@@ -9,7 +9,7 @@ import type {
   ToolOutputChange,
   WholeOutput,
 } from "../../plugin/host/agent-host.ts";
-import { inputSchema } from "../../plugin/tools/tools.ts";
+import { inputSchema } from "../../plugin/tools/define-tool.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 

@@ -16,7 +16,7 @@ import type { AgentPlugin, FinishedTool, RunningTool, WholeOutput } from "../../
 import type { RequestEntry } from "../../plugin/host/host-parts.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
-import { inputSchema } from "../../plugin/tools/tools.ts";
+import { inputSchema } from "../../plugin/tools/define-tool.ts";
 import { textOrJson } from "../../text/json.ts";
 import {
   asArray,

@@ -2,20 +2,14 @@ import type { Journal } from "../../session/journal.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import type {
-  AgentHost,
-  Handlers,
-  HostSignal,
-  LogLevel,
-  ModelTool,
-  SessionFacts,
-  UserCommand,
-} from "../host/agent-host.ts";
-import type { HostScreen, ShownPiece, ToastTone } from "../host/host-parts.ts";
+import type { AgentHost, Handlers, ModelTool, UserCommand } from "../host/agent-host.ts";
+import type { ShownPiece } from "../host/host-parts.ts";
 import { type PluginFolders, pluginFolders } from "../stores/folders.ts";
 import { openPluginStores } from "../stores/open-stores.ts";
 import { isDatabase, type PluginStores } from "../stores/plugin-stores.ts";
+import { cleanFields, createNotify, type Notify } from "./notify.ts";
 import type { PluginOptions } from "./options.ts";
+import { createSessionTree, type SessionTree } from "./session-tree.ts";
 
 /** What every feature of the plugin works with. */
 export interface PluginContext {
@@ -84,7 +78,7 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
     journals.set(rootSessionId, opened);
     return opened;
   };
-  const toasted = createLruMap<string, true>(MAX_SHOWN);
+  const toasted = createLruMap<string, true>(MAX_TOLD);
   /** What happened to the window, in a toast the first time in a session; the rest has a place of its own. */
   const tellFirst = (piece: ShownPiece): void => {
     if (piece.type !== "line" || !FIRST_TOLD.includes(piece.label)) return;
@@ -134,218 +128,10 @@ export function redactionOf({ redact }: Pick<PluginOptions, "redact">): RedactOp
   return { extraRules: redact.map((source) => ({ type: "own", pattern: new RegExp(source, "g") })) };
 }
 
-/** The fields in which a program says what went wrong: it may quote a key. */
-function cleanFields(fields: Readonly<Record<string, unknown>>, clean: (text: string) => string) {
-  const said = Object.entries(fields).filter(([name]) => /^(?:reason|error|cause)$/.test(name));
-  return Object.fromEntries(
-    said.map(([name, value]) => [name, typeof value === "string" ? clean(value) : value]),
-  );
-}
-
 /** Labels of the lines that say what became of the window. */
 const FIRST_TOLD: readonly string[] = ["cut", "pruned"];
 
+const MAX_TOLD = 256;
+
 /** A journal that was forgotten is opened again, and goes on in a file of its own. */
 const MAX_JOURNALS = 256;
-
-/** Tells people: a toast where one looks, a line in the agent's log. */
-interface Notify {
-  toast(message: string, tone?: ToastTone): void;
-  /** Says the same of several in one sentence: "2 forks completed: 1 (a), 2 (b)". */
-  toastOf(name: string, text: string, tone: ToastTone): void;
-  /** The same message is shown only once while the plugin runs. */
-  toastOnce(message: string, tone?: ToastTone): void;
-  log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
-  /** The same line is written only once while the plugin runs: a store that is gone stays gone. */
-  logOnce(level: LogLevel, message: string): void;
-}
-
-/** Lines below the level are not written; nothing is shown before it was cleaned of secrets. */
-function createNotify(host: AgentHost, { level, clean }: NotifyOptions): Notify {
-  const shown = createLruMap<string, true>(MAX_SHOWN);
-  const logged = createLruMap<string, true>(MAX_SHOWN);
-  const log: Notify["log"] = (lineLevel, message, extra) => {
-    if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return;
-    host.log(lineLevel, clean(message), extra && { ...extra, ...cleanFields(extra, clean) });
-  };
-  const toasts = createToasts(host.screen);
-  const toast = (message: string, tone: ToastTone = "info"): void =>
-    toasts.add({ text: clean(message), tone });
-  return {
-    toast,
-    toastOf(name, text, tone) {
-      if (host.screen.reach === "toasts") log("info", `${name} ${text}`);
-      else toasts.add({ name, text: clean(text), tone });
-    },
-    toastOnce(message, tone) {
-      if (shown.get(message)) return;
-      shown.set(message, true);
-      toast(message, tone);
-    },
-    log,
-    logOnce(lineLevel, message) {
-      if (logged.get(message)) return;
-      logged.set(message, true);
-      log(lineLevel, message);
-    },
-  };
-}
-
-interface NotifyOptions {
-  readonly level: PluginOptions["log"];
-  readonly clean: (text: string) => string;
-}
-
-/** Messages hold reasons, of which there may be many. */
-const MAX_SHOWN = 256;
-
-const LEVELS: readonly PluginOptions["log"][] = ["debug", "info", "warn", "error", "off"];
-
-/** Which session hangs under which, and our notes on them; the agent is asked once for each session that was used lately. */
-interface SessionTree {
-  /** The session itself when it has no parent or cannot be asked for. */
-  rootOf(sessionId: string): Promise<string>;
-  /** What the plugin stored with a session; undefined where there is nothing, or it cannot be asked for. */
-  noteOf(sessionId: string): Promise<unknown>;
-  /** Takes what is known of a session without being asked for. */
-  learn(session: KnownSession): void;
-  observe(signal: HostSignal): void;
-}
-
-type KnownSession = Pick<SessionFacts, "id" | "parentId" | "note">;
-
-export function createSessionTree({ sessions }: Pick<AgentHost, "sessions">): SessionTree {
-  const known = createLruMap<string, Promise<KnownSession | undefined>>(MAX_SESSIONS);
-  const factsOf = (sessionId: string): Promise<KnownSession | undefined> => {
-    const before = known.get(sessionId);
-    if (before !== undefined) return before;
-    const asked = sessions.get(sessionId).then((answer) => {
-      if (answer.status === "ok") return answer.value;
-      known.delete(sessionId);
-      return undefined;
-    });
-    known.set(sessionId, asked);
-    return asked;
-  };
-  const learn = ({ id, parentId, note }: KnownSession): void =>
-    known.set(id, Promise.resolve({ id, note, ...(parentId !== undefined && { parentId }) }));
-  return {
-    noteOf: async (sessionId) => (await factsOf(sessionId))?.note,
-    async rootOf(sessionId) {
-      const seen = new Set<string>();
-      for (let id = sessionId; ; ) {
-        seen.add(id);
-        const parent = (await factsOf(id))?.parentId;
-        if (parent === undefined || seen.has(parent)) return id;
-        id = parent;
-      }
-    },
-    learn,
-    observe(signal) {
-      if (signal.type === "deleted") known.delete(signal.sessionId);
-      else if (signal.type === "created") learn(signal.session);
-    },
-  };
-}
-
-const MAX_SESSIONS = 4_096;
-
-/**
- * Collects messages and shows them as one, since a screen has room for one at a time: those that come close together, and
- * with them what was said of forks so short a time ago that it would be replaced before it was read.
- */
-export function createToasts(screen: Pick<HostScreen, "toast">): Toasts {
-  let recent: readonly Toast[] = [];
-  let shownAtMs = Number.NEGATIVE_INFINITY;
-  let waiting: Toast[] = [];
-  let sinceMs: number | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const flush = (): void => {
-    const isRead = Date.now() - shownAtMs > READ_MS;
-    const toasts = newestOf([...(isRead ? [] : recent), ...waiting]);
-    recent = toasts.filter(({ name }) => name !== undefined);
-    shownAtMs = Date.now();
-    waiting = [];
-    sinceMs = undefined;
-    const { message, tone, durationMs } = joinToasts(toasts);
-    screen.toast(message, tone, { durationMs });
-  };
-  return {
-    add(toast) {
-      waiting.push(toast);
-      sinceMs ??= Date.now();
-      clearTimeout(timer);
-      timer = setTimeout(flush, Math.max(0, Math.min(QUIET_MS, sinceMs + MOST_MS - Date.now())));
-      timer.unref?.();
-    },
-  };
-}
-
-/** Of each fork only what was said last. */
-function newestOf(toasts: readonly Toast[]): readonly Toast[] {
-  return toasts.filter(
-    ({ name }, index) => name === undefined || toasts.findLastIndex((other) => other.name === name) === index,
-  );
-}
-
-interface Toasts {
-  /** Returns at once. */
-  add(toast: Toast): void;
-}
-
-interface Toast {
-  /** What the text goes on from: "Fork 1 (tests)". */
-  readonly name?: string;
-  readonly text: string;
-  readonly tone: ToastTone;
-}
-
-/** From the newest message to the toast. */
-const QUIET_MS = 400;
-/** From the oldest message to the toast. */
-const MOST_MS = 1_500;
-/** A toast that stood for so long was read. */
-const READ_MS = 6_000;
-
-/** Several messages as one: those that say the same of several forks in one sentence, the most serious first. */
-export function joinToasts(toasts: readonly Toast[]): JoinedToast {
-  const groups = new Map<string, { readonly toast: Toast; readonly names: string[] }>();
-  for (const toast of toasts) {
-    const key = `${toast.tone} ${toast.name !== undefined} ${toast.text}`;
-    const group = groups.get(key) ?? { toast, names: [] };
-    groups.set(key, group);
-    if (toast.name !== undefined && !group.names.includes(toast.name)) group.names.push(toast.name);
-  }
-  const sorted = [...groups.values()].toSorted(
-    (a, b) => TONES.indexOf(b.toast.tone) - TONES.indexOf(a.toast.tone),
-  );
-  const lines = sorted.map(({ toast, names }) => sentence(toast.text, names));
-  const shown = lines.slice(0, MAX_LINES);
-  const rest = lines.length - shown.length;
-  return {
-    message: [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join("\n"),
-    tone: sorted[0]?.toast.tone ?? "info",
-    durationMs: Math.min(MAX_MS, LINE_MS * (shown.length + 1)),
-  };
-}
-
-interface JoinedToast {
-  readonly message: string;
-  readonly tone: ToastTone;
-  /** Long enough to be read. */
-  readonly durationMs: number;
-}
-
-function sentence(text: string, names: readonly string[]): string {
-  const [name] = names;
-  if (name === undefined) return text;
-  if (names.length === 1) return `${name} ${text}`;
-  const [what = "", ...reason] = text.split(": ");
-  const which = names.map((each) => each.replace(/^Fork /, "")).join(", ");
-  return `${names.length} forks ${what}: ${which}${reason.length > 0 ? ` (${reason.join(": ")})` : ""}`;
-}
-
-const TONES: readonly ToastTone[] = ["info", "success", "warning", "error"];
-const MAX_LINES = 6;
-const LINE_MS = 4_000;
-const MAX_MS = 20_000;

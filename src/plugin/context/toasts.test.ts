@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createToasts, joinToasts } from "./context.ts";
+import { createToasts, joinToasts } from "./toasts.ts";
 
 const ended = (number: number, text = "completed") =>
   ({ name: `Fork ${number} (job ${number})`, text, tone: "success" }) as const;

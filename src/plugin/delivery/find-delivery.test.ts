@@ -3,7 +3,7 @@ import { completedFork, endedRun } from "../../../test/rig/forks/fork-samples.ts
 import { resultNotice } from "../../fork/life/notice.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
-import { findDelivery, type Handover } from "./outbox.ts";
+import { findDelivery, type Handover } from "./find-delivery.ts";
 
 const record = completedFork();
 const notice = resultNotice([{ record, run: endedRun(record) }]);

@@ -1,27 +1,23 @@
-import { isFinished } from "../../fork/life/check-child.ts";
 import { findUndone } from "../../fork/life/find-undone.ts";
-import { deliveryIdsIn, resultNotice } from "../../fork/life/notice.ts";
+import { resultNotice } from "../../fork/life/notice.ts";
 import {
   type DeliveryMoment,
   type DeliveryPlan,
   type DeliveryWaits,
   type EndedFork,
-  type ParentState,
   planDelivery,
   REMINDER_TEXT,
 } from "../../fork/life/plan-delivery.ts";
 import { deliveryId } from "../../fork/life/record.ts";
 import { createLruMap } from "../../text/lru-map.ts";
-import { outcomeText } from "../../transcript/content.ts";
-import { isNameOfCall, type Message, type Transcript } from "../../transcript/message.ts";
-import type { Part } from "../../transcript/part.ts";
 import type { PluginContext } from "../context/context.ts";
-import { shownResult } from "../forks/child.ts";
-import { closeForksOfMissingParent } from "../forks/clock.ts";
+import { closeForksOfMissingParent } from "../forks/adopt-forks.ts";
 import type { Forks } from "../forks/forks.ts";
 import type { NewEvent } from "../forks/keeper.ts";
-import { HOST_CALL_MS, type HostPrompt, type HostSignal } from "../host/agent-host.ts";
-import { isOwnTool } from "../window/bound-output.ts";
+import { shownResult } from "../forks/shown-forks.ts";
+import type { HostPrompt } from "../host/agent-host.ts";
+import { type Carrier, findDelivery, type Handover } from "./find-delivery.ts";
+import type { ParentStates } from "./parent-states.ts";
 
 /** Sends pending results, each once, and checks what became of those that were sent. */
 interface Outbox {
@@ -302,84 +298,3 @@ const MAX_REMEMBERED = 1_024;
 const RETRY_MS = 100;
 const AFTER_SEND_MS = 2_100;
 const SETTLE_AGAIN_MS = 30_000;
-
-/** How far a result has got among the stored messages of its parent; `in-flight` while its carrier may not be stored yet. */
-export function findDelivery(
-  transcript: Transcript,
-  { delivery, handover, nowMs }: WantedDelivery,
-): "answered" | "seen" | "absent" | "in-flight" {
-  const index = transcript.findIndex(({ parts }) => parts.some((part) => holds(part, delivery)));
-  if (index !== -1) return transcript.slice(index).some(isFinalAnswer) ? "answered" : "seen";
-  const mayStillCome = handover !== undefined && nowMs - handover.atMs < HOST_CALL_MS;
-  return mayStillCome && !isStored(transcript, handover.carrier) ? "in-flight" : "absent";
-}
-
-interface WantedDelivery {
-  /** Its delivery id. */
-  readonly delivery: string;
-  /** Unset for a result that another program has sent. */
-  readonly handover?: Handover;
-  readonly nowMs: number;
-}
-
-/** What a result was given to, and when. */
-export interface Handover {
-  readonly carrier: Carrier;
-  readonly atMs: number;
-}
-
-/** What brings a result into a session. */
-type Carrier =
-  | { readonly type: "tool"; readonly callId: string }
-  | { readonly type: "message"; readonly messageId: string }
-  /** A tool of ours that gives results as its own output. */
-  | { readonly type: "own-tool" };
-
-function isStored(transcript: Transcript, carrier: Carrier): boolean {
-  const isAnyPart = (test: (part: Part) => boolean): boolean =>
-    transcript.some(({ parts }) => parts.some(test));
-  switch (carrier.type) {
-    case "message":
-      return transcript.some(({ id }) => id === carrier.messageId);
-    case "tool":
-      return isEnded(transcript, carrier.callId);
-    case "own-tool":
-      return !isAnyPart((part) => part.type === "tool" && isOwnTool(part.tool) && isRunning(part));
-  }
-}
-
-/** Servers give one id to many calls: none of those may be running. */
-function isEnded(transcript: Transcript, callId: string): boolean {
-  const calls = transcript.flatMap(({ parts }) =>
-    parts.filter((part) => part.type === "tool" && isNameOfCall(part.callId, callId)),
-  );
-  return calls.length > 0 && !calls.some(isRunning);
-}
-
-function isRunning(part: Part): boolean {
-  return part.type === "tool" && part.outcome.status === "pending";
-}
-
-function holds(part: Part, delivery: string): boolean {
-  const text = part.type === "text" ? part.text : part.type === "tool" ? outcomeText(part.outcome) : "";
-  return text.includes(delivery) && deliveryIdsIn(text).includes(delivery);
-}
-
-function isFinalAnswer(message: Message): boolean {
-  const { role, summary, error } = message;
-  return role === "assistant" && !summary && !error && isFinished(message);
-}
-
-/** What the sessions that may get results are doing, as far as signals tell. */
-export interface ParentStates {
-  of(sessionId: string): ParentState;
-  /** From which message on the user has taken the session back; true if that is new. */
-  setRevert(sessionId: string, revertedFrom: string | undefined): boolean;
-  /** Another number after each signal of the session. */
-  changeOf(sessionId: string): number;
-  observe(signal: HostSignal, atMs: number): void;
-  toolEnded(sessionId: string, atMs: number): void;
-  compacting(sessionId: string): void;
-  /** A message of the user ends an abort. */
-  userSpoke(sessionId: string, atMs: number): void;
-}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readSignal } from "../../hosts/opencode/signals.ts";
 import type { HostSignal } from "../host/agent-host.ts";
-import { createParentStates } from "./delivery.ts";
+import { createParentStates } from "./parent-states.ts";
 
 const signal = (type: string, properties: Readonly<Record<string, unknown>>): HostSignal =>
   readSignal({ type, properties }) ?? { type: "ready" };

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { completedFork, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
-import { createForkAdoption, createForkClockFeature, KEPT_MS } from "./clock.ts";
+import { createForkAdoption, KEPT_MS } from "./adopt-forks.ts";
+import { createForkClockFeature } from "./clock.ts";
 import { createForks } from "./forks.ts";
 
 const START = { event: { type: "server.connected", properties: {} } };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
-import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/admit.ts";
+import { type ForkView, nextToStart } from "../../fork/life/admit.ts";
 import { type ForkLimits, forkLimits } from "../../fork/life/limits.ts";
 import { type ForkMetadata, readForkMetadata } from "../../fork/life/rebuild-record.ts";
 import {
@@ -10,16 +10,16 @@ import {
   type ForkRecord,
   isLive,
 } from "../../fork/life/record.ts";
-import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
-import { readForkRecord } from "../../fork/life/stored-record.ts";
+import type { RecordStore } from "../../fork/life/record-store.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
-import { asNumber, asObject, asString } from "../../text/unknown-value.ts";
 import type { PluginContext } from "../context/context.ts";
-import { createViewCapture, type ViewCapture, type ViewStore } from "../stores/views.ts";
-import { createModelWindows, type ModelWindows } from "../window/prune.ts";
+import { createViewCapture, type ViewCapture } from "../stores/last-sent.ts";
+import type { ViewStore } from "../stores/views.ts";
+import { createModelWindows, type ModelWindows } from "../window/model-windows.ts";
 import { createForkActions } from "./actions.ts";
-import { createShownForks, type ShownForks } from "./child.ts";
+import { createForkNumbers, type ForkNumbers } from "./fork-numbers.ts";
 import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
+import { createShownForks, type ShownForks } from "./shown-forks.ts";
 
 /** What the features about forks share. */
 export interface Forks {
@@ -139,84 +139,3 @@ function endOf(record: ForkRecord | undefined): EndedRun | undefined {
   const run = record === undefined ? undefined : currentRun(record);
   return run === undefined || isLive(run) ? undefined : run;
 }
-
-/** Numbers the forks of each root from 1 on. No number is given twice, not even by two programs at once. */
-interface ForkNumbers {
-  take(rootSessionId: string): Promise<number>;
-}
-
-/** The newest number of each root is a stored record, replaced by compare-and-set. */
-export function createForkNumbers({ store, known, now }: ForkNumbersOptions): ForkNumbers {
-  let last: Promise<unknown> = Promise.resolve();
-
-  async function take(rootSessionId: string): Promise<number> {
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const { state, newest } = await newestOf(rootSessionId);
-      const number = Math.max(newest + 1, nextForkNumber(known(), rootSessionId));
-      if (state === undefined) return number;
-      const value: NewestNumber = { schema: "fork-numbers/1", rootSessionId, newest: number, atMs: now() };
-      const stored = await store.put({ id: recordIdOf(rootSessionId), value, expected: state });
-      if (stored.status !== "conflict") return number;
-    }
-    return nextForkNumber(known(), rootSessionId);
-  }
-
-  /** The stored number; no state where the store cannot be read. */
-  async function newestOf(
-    rootSessionId: string,
-  ): Promise<{ readonly state: RecordState | undefined; readonly newest: number }> {
-    const found = await store.get(recordIdOf(rootSessionId));
-    if (found.status === "failed") return { state: undefined, newest: 0 };
-    const newest = found.status === "found" ? readNewestNumber(found.value)?.newest : undefined;
-    const state = found.status === "found" ? found.version : found.status;
-    return { state, newest: newest ?? nextForkNumber(await storedForks(), rootSessionId) - 1 };
-  }
-
-  /** For a root whose number was purged. */
-  async function storedForks(): Promise<readonly ForkRecord[]> {
-    const listed = await store.list();
-    if (listed.status === "failed") return [];
-    return listed.records.flatMap(({ value }) => readForkRecord(value) ?? []);
-  }
-
-  return {
-    // One at a time within this program, so that only other programs cause conflicts.
-    take(rootSessionId) {
-      const taken = last.then(() => take(rootSessionId));
-      last = taken.catch(() => {});
-      return taken;
-    },
-  };
-}
-
-interface ForkNumbersOptions {
-  readonly store: RecordStore;
-  /** The forks that this program keeps. */
-  readonly known: () => readonly ForkRecord[];
-  readonly now: () => number;
-}
-
-/** The newest number of a root, as it is stored. */
-interface NewestNumber {
-  readonly schema: "fork-numbers/1";
-  readonly rootSessionId: string;
-  readonly newest: number;
-  readonly atMs: number;
-}
-
-/** The number in a stored value, or undefined for anything else. */
-export function readNewestNumber(value: unknown): NewestNumber | undefined {
-  const { schema, rootSessionId, newest, atMs } = asObject(value);
-  const isNumber =
-    schema === "fork-numbers/1" &&
-    asString(rootSessionId) !== undefined &&
-    Number.isSafeInteger(newest) &&
-    asNumber(atMs) !== undefined;
-  return isNumber ? (value as NewestNumber) : undefined;
-}
-
-function recordIdOf(rootSessionId: string): string {
-  return `numbers-${rootSessionId}`;
-}
-
-const MAX_ATTEMPTS = 50;

@@ -5,7 +5,8 @@ import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { messageFormat } from "../../hosts/opencode/messages.ts";
 import { opencodeTools } from "../../hosts/opencode/tools.ts";
 import { createAnswerFacts, createMessageFormat } from "../../hosts/opencode2/messages.ts";
-import { directiveText, type InheritInput, inherit } from "./inherit.ts";
+import { type InheritInput, inherit } from "./inherit.ts";
+import { directiveText } from "./task-text.ts";
 
 const SECRET = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
 

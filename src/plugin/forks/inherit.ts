@@ -8,7 +8,6 @@ import {
   processMessagesForFork,
   uncutStats,
 } from "../../fork/fork.ts";
-import { CHILD_CANNOT, REPORT_CONTENTS } from "../../fork/life/child-rules.ts";
 import { redactTranscript } from "../../stages/redact.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { formatNumber } from "../../text/format-number.ts";
@@ -233,29 +232,6 @@ function tokensOf(transcript: Transcript): number {
   return transcript.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
 }
 
-/** The last message of a new child: what it inherited, what it is, and its task. */
-export function directiveText({ number, task, inherited, profile }: DirectiveInput): string {
-  if (profile === "documented")
-    return inherited.way === "none" ? `${nothing(inherited.reason)}\n\n${task}` : task;
-  // A text child has read its preamble already, in front of the text.
-  const about =
-    inherited.way === "none"
-      ? nothing(inherited.reason)
-      : inherited.way === "text"
-        ? undefined
-        : inherited.preamble;
-  return [about, roleText(number, inherited.way), `<task>\n${task}\n</task>`]
-    .filter((block) => block !== undefined)
-    .join("\n\n");
-}
-
-interface DirectiveInput {
-  readonly number: number;
-  readonly task: string;
-  readonly inherited: Inherited;
-  readonly profile: "default" | "documented";
-}
-
 /** For the person who opens the child: what was inherited and how; the model never sees it. */
 export function humanLine({ number, way, reason, chars, messages }: HumanLineInput): string {
   if (messages === 0) return `Fork ${number} started without inherited context: ${reason}.`;
@@ -273,19 +249,4 @@ interface HumanLineInput {
 /** How much was inherited, as people say it. */
 export function sizeText({ messages, chars }: Pick<HumanLineInput, "messages" | "chars">): string {
   return `${messages} ${messages === 1 ? "message" : "messages"}, ${formatNumber(chars)} characters`;
-}
-
-function roleText(number: number, way: Inherited["way"]): string {
-  const above =
-    way === "none"
-      ? ""
-      : " Everything above is background from the parent agent and ended there: its open steps are not yours.";
-  return (
-    `You are fork ${number}, a background agent.${above} Do only the task below. ` +
-    `${CHILD_CANNOT} End with a report: ${REPORT_CONTENTS}.`
-  );
-}
-
-function nothing(reason: string): string {
-  return `No context was inherited from the parent session: ${reason}. You know only what follows; read whatever you need.`;
 }

@@ -3,7 +3,7 @@ import { AT_MS, afterEvents, OWNER, runningFork } from "../../../test/rig/forks/
 import type { ForkRecord } from "../../fork/life/record.ts";
 import { opencodeTools } from "../../hosts/opencode/tools.ts";
 import type { ShownPiece } from "../host/host-parts.ts";
-import { createShownForks } from "./child.ts";
+import { createShownForks } from "./shown-forks.ts";
 
 function startShowing() {
   const pieces: ShownPiece[] = [];

@@ -2,17 +2,8 @@ import { appendFileSync, mkdirSync, readdirSync, utimesSync, writeFileSync } fro
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { createMemoryJournal } from "../../stores/memory.ts";
-import {
-  batchesInForce,
-  createEngineJournal,
-  editsInForce,
-  listPluginJournals,
-  readPluginJournal,
-  undoInJournal,
-} from "./journal.ts";
+import { listPluginJournals, readPluginJournal } from "./journal.ts";
 
-const BATCH = { v: 1, type: "batch", step: "prune", reason: "pays", at: 1, tokensBefore: 9, tokensAfter: 4 };
 const engine = (record: object, sessionId = "ses_1") => ({ atMs: 1, sessionId, type: "engine", record });
 
 it("gives typed entries, and keeps what it does not know under its name", async () => {
@@ -69,74 +60,4 @@ it("lists the sessions that have a log, the newest first", async () => {
     { rootSessionId: "ses_old", writtenAtMs: 200_000, writtenIn: "this-home" },
   ]);
   expect(await listPluginJournals(join(folder, "gone"))).toEqual([]);
-});
-
-it("knows which batches are in force, and takes the last back where no plugin runs", async () => {
-  const { context, entries } = createTestContext();
-  const journal = context.journal("ses_1");
-  await journal.append(engine({ ...BATCH, id: "b1", edits: [] }));
-  await journal.append(engine({ ...BATCH, id: "b2", edits: [] }));
-  await journal.append(engine({ ...BATCH, id: "b1", edits: [] }, "ses_child"));
-  await journal.append(engine({ v: 1, type: "undo", batchId: "b2", at: 2 }));
-  const inForce = batchesInForce(await entries("ses_1"));
-  expect(inForce.map(({ sessionId, batch }) => `${sessionId}/${batch.id}`)).toEqual([
-    "ses_1/b1",
-    "ses_child/b1",
-  ]);
-  const [undone] = editsInForce(await entries("ses_1"));
-  if (undone === undefined) throw new Error("none in force");
-  expect(await undoInJournal(journal, { undone, atMs: 3 })).toBeUndefined();
-  expect(batchesInForce(await entries("ses_1")).map(({ sessionId }) => sessionId)).toEqual(["ses_child"]);
-});
-
-it("takes a snapshot in place of what one session did before, with what the folded batches have saved", async () => {
-  const { context, entries } = createTestContext();
-  const journal = context.journal("ses_1");
-  const hide = {
-    type: "hide-run",
-    first: "m1",
-    last: "m3",
-    count: 3,
-    hash: 7,
-    stage: "prune",
-    reason: "pruned",
-  };
-  for (const id of ["b1", "b2", "b3"])
-    await journal.append(engine({ ...BATCH, v: 2, type: "delta", id, edits: [hide] }));
-  await journal.append(engine({ ...BATCH, id: "b1", edits: [] }, "ses_child"));
-  const named = (id: string, step: string) => ({ id, step, reason: "pays", at: 1, edits: [hide] });
-  const batches = [named("b2", "folded"), named("b3", "prune")];
-  await journal.append(engine({ v: 2, type: "snapshot", at: 2, state: { v: 2, batches }, ledger: [] }));
-  expect(editsInForce(await entries("ses_1"))).toMatchObject([
-    { sessionId: "ses_child", id: "b1", savedTokens: 5 },
-    { id: "b2", edits: 3, savedTokens: 10, canBeTakenBack: false },
-    { id: "b3", edits: 3, savedTokens: 5, canBeTakenBack: true },
-  ]);
-});
-
-it("gives each session its own records out of the log of the root, and nothing else of it", async () => {
-  const root = createMemoryJournal();
-  const of = (sessionId: string) =>
-    createEngineJournal({ journal: async () => root, sessionId, now: () => 7 });
-  await of("parent").append({ v: 1, type: "undo", batchId: "b1", at: 1 });
-  await root.append({ atMs: 1, sessionId: "parent", type: "request" });
-  await root.append("nonsense");
-  await of("child").append({ v: 1, type: "undo", batchId: "b2", at: 1 });
-  const { entries } = await of("parent").read();
-  expect(entries.map(({ value }) => value)).toEqual([{ v: 1, type: "undo", batchId: "b1", at: 1 }]);
-  expect((await root.read()).entries[0]?.value).toMatchObject({
-    atMs: 7,
-    sessionId: "parent",
-    type: "engine",
-  });
-});
-
-it("reports a failure of the log as a value", async () => {
-  const failed = { status: "failed", code: "ENOSPC", reason: "full" } as const;
-  const journal = createEngineJournal({
-    journal: async () => ({ append: async () => failed, read: async () => ({ entries: [], problems: [] }) }),
-    sessionId: "s",
-    now: () => 0,
-  });
-  expect(await journal.append({})).toEqual(failed);
 });

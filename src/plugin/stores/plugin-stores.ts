@@ -1,16 +1,10 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-import { type InstanceLease, leaseState, readLease } from "../../fork/life/lease.ts";
-import type { ForkRecord } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
-import { readForkRecord } from "../../fork/life/stored-record.ts";
 import type { Journal, JournalContent } from "../../session/journal.ts";
-import { processState } from "../../stores/files/exclusive-access.ts";
-import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import type { StoreFailure } from "../../text/failure.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import type { ControlStore } from "./control-store.ts";
 import type { PluginFolders } from "./folders.ts";
+import type { RecordedForks } from "./recorded-forks.ts";
 import type { ViewStore } from "./views.ts";
 
 /** Everything that the plugin keeps, in files or in a database, as it and the command line see it. */
@@ -66,67 +60,19 @@ export function isDatabase(store: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(store);
 }
 
-/** The recorded forks, newest first, and what could not be read. */
-export interface RecordedForks {
-  readonly records: readonly ForkRecord[];
-  /** Those of other homes that share the store. */
-  readonly elsewhere: readonly ForkRecord[];
-  /** The leases of their owners. */
-  readonly leases: readonly InstanceLease[];
-  readonly problems: readonly string[];
+export interface PluginStoresSetup {
+  /** The option of that name. */
+  readonly store: string | undefined;
+  readonly folders: PluginFolders;
+  readonly now: () => number;
+  /** Where the package `pg` may be, if it is not beside the plugin. */
+  readonly packageFolders?: readonly string[];
+  /**
+   * A command writes rarely and to be sure; the plugin must not wait for the disk, and says where its sessions live. A hook
+   * writes once and ends.
+   */
+  readonly usedBy?: "plugin" | "hook" | "command";
 }
 
-/** Every fork that is recorded in files, of all projects. */
-export async function readForks({ forks }: Pick<PluginFolders, "forks">): Promise<RecordedForks> {
-  const values: unknown[] = [];
-  const problems: string[] = [];
-  for (const project of await readdir(forks).catch(() => [])) {
-    const place = join(forks, project);
-    const listed = await createFileRecordStore({ root: place, durable: false }).list();
-    if (listed.status === "failed") {
-      problems.push(`${place}: ${listed.reason}`);
-      continue;
-    }
-    values.push(...listed.records.map(({ value }) => value));
-    for (const { id, place: where, reason } of listed.problems) problems.push(`${id ?? where}: ${reason}`);
-  }
-  return recordedForks({ here: values, elsewhere: [], problems });
-}
-
-/** The forks among stored values. */
-export function recordedForks({ here, elsewhere, problems }: StoredForks): RecordedForks {
-  return {
-    records: forksIn(here),
-    elsewhere: forksIn(elsewhere),
-    leases: [...here, ...elsewhere].flatMap((value) => readLease(value) ?? []),
-    problems,
-  };
-}
-
-interface StoredForks {
-  readonly here: readonly unknown[];
-  readonly elsewhere: readonly unknown[];
-  readonly problems: readonly string[];
-}
-
-/** True unless the program that owns a fork is gone, or has not renewed its lease for too long. */
-export function isHeld({ owner }: ForkRecord, { leases, nowMs }: HeldQuestion): boolean {
-  const lease = leases.find(({ instanceId }) => instanceId === owner.instanceId);
-  const seen = { nowMs, process: processState(owner.process), ...(lease && { lease }) };
-  return leaseState(owner, seen) === "held";
-}
-
-export interface HeldQuestion extends Pick<RecordedForks, "leases"> {
-  /** By the clock of the store. */
-  readonly nowMs: number;
-}
-
-function forksIn(values: readonly unknown[]): readonly ForkRecord[] {
-  return values
-    .flatMap((value) => readForkRecord(value) ?? [])
-    .sort((left, right) => queuedAt(right) - queuedAt(left));
-}
-
-function queuedAt({ runs }: ForkRecord): number {
-  return Math.max(0, ...runs.map(({ queuedAtMs }) => queuedAtMs));
-}
+/** The plugin runs for weeks; only the logs that it used lately are told to the command line. */
+export const MAX_OPEN_LOGS = 256;

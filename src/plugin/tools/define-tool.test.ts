@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ForkSetup } from "../forks/forks.ts";
 import type { RunningTool } from "../host/agent-host.ts";
-import { defineTool } from "./tools.ts";
+import { defineTool } from "./define-tool.ts";
 
 const CALL: RunningTool = {
   sessionId: "ses_1",

@@ -14,12 +14,13 @@ import { readRange } from "../../session/recall.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { headCut } from "../../text/truncate.ts";
 import { messageText } from "../../transcript/message.ts";
-import { transcriptOf } from "../forks/child.ts";
+import { transcriptOf } from "../forks/child-transcript.ts";
 import type { ForkSetup } from "../forks/forks.ts";
 import { sizeText } from "../forks/inherit.ts";
 import { type ForkRequest, type Launched, launchFork } from "../forks/launch.ts";
 import type { ModelTool, RunningTool } from "../host/agent-host.ts";
-import { defineTool, parseRange, RANGE } from "./tools.ts";
+import { defineTool } from "./define-tool.ts";
+import { parseRange, RANGE } from "./text-range.ts";
 
 /** The tools by which a model starts forks and hears of them; the child of a fork has none of them in a process of its own. */
 export function createForkTools(setup: ForkSetup): Readonly<Record<string, ModelTool>> {

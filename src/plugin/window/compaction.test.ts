@@ -4,11 +4,11 @@ import { expect, it } from "vitest";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
-import type { FeatureFailure } from "../plugin.ts";
-import { createViewCapture } from "../stores/views.ts";
+import type { FeatureFailure } from "../combine-features.ts";
+import { createViewCapture } from "../stores/last-sent.ts";
 import { createCompactionContext } from "./compaction.ts";
+import { createModelWindows } from "./model-windows.ts";
 import { createPinnedTexts } from "./pins.ts";
-import { createModelWindows } from "./prune.ts";
 
 const SESSION = "ses_1";
 const MESSAGES = [

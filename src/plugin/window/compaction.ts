@@ -11,9 +11,10 @@ import { isSummary, type Message, messageText, type Transcript } from "../../tra
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { OutgoingRequest } from "../host/agent-host.ts";
 import { pluginJournal } from "../stores/journal.ts";
-import type { ViewCapture } from "../stores/views.ts";
-import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
-import type { ModelWindows } from "./prune.ts";
+import type { ViewCapture } from "../stores/last-sent.ts";
+import type { ModelWindows } from "./model-windows.ts";
+import { readPinnedFiles } from "./pinned-files.ts";
+import type { PinnedTexts } from "./pins.ts";
 
 /**
  * Helps the agent's own compaction. Its request for a summary gets the rule about secrets and what must not be lost: what is

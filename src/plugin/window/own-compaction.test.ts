@@ -8,7 +8,7 @@ import { undoCommand } from "../../cli/undo.ts";
 import type { ScriptedReply } from "../../testing.ts";
 import { partText } from "../../transcript/content.ts";
 import { messageText, type Transcript } from "../../transcript/message.ts";
-import { handleIn } from "../stores/views.ts";
+import { handleIn } from "../stores/folds.ts";
 
 const OWN = { compaction: "own" };
 

@@ -11,10 +11,11 @@ import { isSummary, type Message, type MessageId, type Transcript } from "../../
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { HostMessage } from "../host/agent-host.ts";
 import type { CompactedWindow, CompactionMoment, HostCheckpoints } from "../host/host-parts.ts";
+import { createFolds, type Fold, foldLine, handleIn } from "../stores/folds.ts";
 import { pluginJournal } from "../stores/journal.ts";
-import { createFolds, type Fold, foldLine, handleIn } from "../stores/views.ts";
-import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
-import type { ModelWindows } from "./prune.ts";
+import type { ModelWindows } from "./model-windows.ts";
+import { readPinnedFiles } from "./pinned-files.ts";
+import type { PinnedTexts } from "./pins.ts";
 
 /** Compaction by Carryover as a feature of the plugin, and the way to take one back from outside. */
 export interface OwnCompaction {

@@ -5,7 +5,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { createPinnedTexts, isGlob, missingPins, pathMatcher, readPinnedFiles } from "./pins.ts";
+import { isGlob, pathMatcher, readPinnedFiles } from "./pinned-files.ts";
+import { createPinnedTexts, missingPins } from "./pins.ts";
 
 const user = (id: string, text: string, synthetic?: true): Message => ({
   id,

@@ -3,11 +3,12 @@ import { describe, expect, it } from "vitest";
 import { createTestContext, hooksOf, type TestContext } from "../../../test/rig/plugin-context.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
+import type { FeatureFailure } from "../combine-features.ts";
 import type { HostSignal } from "../host/agent-host.ts";
-import type { FeatureFailure } from "../plugin.ts";
-import { batchesInForce } from "../stores/journal.ts";
+import { batchesInForce } from "../stores/edits-in-force.ts";
+import { createModelWindows } from "./model-windows.ts";
 import { createPinnedTexts } from "./pins.ts";
-import { createModelWindows, createPruneWindow, type PruneWindow } from "./prune.ts";
+import { createPruneWindow, type PruneWindow } from "./prune.ts";
 
 const PRUNING = { prune: "auto", models: { "p/m": { keepTokens: 1_000 } } };
 const SESSION = "ses_1";

@@ -11,7 +11,8 @@ import { asArray, asObject, asString } from "../../text/unknown-value.ts";
 import { outcomeText, renderMessage } from "../../transcript/content.ts";
 import { isSummary, type Message, type Transcript } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
-import { createPinnedTexts, readPinnedFiles } from "./pins.ts";
+import { readPinnedFiles } from "./pinned-files.ts";
+import { createPinnedTexts } from "./pins.ts";
 
 /** A conversation that an agent sums up itself, and which takes only texts from us around that. */
 export interface SummedUp {

@@ -15,7 +15,8 @@ import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { HostFormat } from "../host/agent-host.ts";
 import { type PluginEntry, pluginJournal } from "../stores/journal.ts";
-import { createDecoder, factsWith } from "./prune.ts";
+import { factsWith } from "./model-windows.ts";
+import { createDecoder } from "./prune.ts";
 
 /**
  * Leaves out the thoughts that the model's provider would refuse, since what stands before them is not what stood there when

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { VERSION } from "../../../src/plugin/control.ts";
+import { VERSION } from "../../../src/plugin/loaded-notice.ts";
 import { say } from "../../rig/model-server/step.ts";
 import { toolNamesOf } from "../../rig/opencode/shared-prefix.ts";
 import type { HostRig } from "./host-rig.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { batchesInForce } from "../../../src/plugin/stores/journal.ts";
+import { batchesInForce } from "../../../src/plugin/stores/edits-in-force.ts";
 import { say } from "../../rig/model-server/step.ts";
 import { LONG_WINDOW, MIDDLE_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario } from "../harness/scenario.ts";

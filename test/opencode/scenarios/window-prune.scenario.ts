@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { batchesInForce } from "../../../src/plugin/stores/journal.ts";
+import { batchesInForce } from "../../../src/plugin/stores/edits-in-force.ts";
 import { outcomeText } from "../../../src/transcript/content.ts";
 import type { Transcript } from "../../../src/transcript/message.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";

@@ -1,7 +1,8 @@
 import { ownEdits } from "../../../formats/files/pi/branch.ts";
 import { liveLines, shownLines } from "../../../formats/files/pi/read-pi-lines.ts";
 import { modelFacts } from "../../../models/model-facts.ts";
-import { editsInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
+import { editsInForce } from "../../../plugin/stores/edits-in-force.ts";
+import type { PluginEntry } from "../../../plugin/stores/journal.ts";
 import { filterCompacted } from "../../../stages/boundary.ts";
 import { plural } from "../../../text/format-number.ts";
 import { safeJson } from "../../../text/json.ts";

@@ -1,5 +1,5 @@
 import { type ForkLine, forkLines, listLine, plainLine } from "../../../agents/fork-lines.ts";
-import { createToasts } from "../../../plugin/context/context.ts";
+import { createToasts } from "../../../plugin/context/toasts.ts";
 import { pluginFolders } from "../../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import { isDatabase } from "../../../plugin/stores/plugin-stores.ts";

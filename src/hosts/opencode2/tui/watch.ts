@@ -1,5 +1,7 @@
-import { batchesInForce, type PluginEntry, pluginJournal } from "../../../plugin/stores/journal.ts";
-import type { FollowedPlugin, PluginStores, RecordedForks } from "../../../plugin/stores/plugin-stores.ts";
+import { batchesInForce } from "../../../plugin/stores/edits-in-force.ts";
+import { type PluginEntry, pluginJournal } from "../../../plugin/stores/journal.ts";
+import type { FollowedPlugin, PluginStores } from "../../../plugin/stores/plugin-stores.ts";
+import type { RecordedForks } from "../../../plugin/stores/recorded-forks.ts";
 import { editCount } from "../../../session/stored-state.ts";
 import { CHARS_PER_TOKEN } from "../../../text/tokens/estimate-tokens.ts";
 

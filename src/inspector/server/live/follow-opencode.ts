@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionExport, SessionMessage } from "../../../formats/wires/opencode/decode-messages.ts";
 import { runningPlugins } from "../../../plugin/stores/control-store.ts";
+import { fingerprintOfFiles } from "../../../plugin/stores/file-stores.ts";
 import { pluginJournal } from "../../../plugin/stores/journal.ts";
-import { fingerprintOfFiles } from "../../../plugin/stores/open-stores.ts";
-import { isHeld, type PluginStores } from "../../../plugin/stores/plugin-stores.ts";
+import type { PluginStores } from "../../../plugin/stores/plugin-stores.ts";
+import { isHeld } from "../../../plugin/stores/recorded-forks.ts";
 import { groupBy } from "../../../text/group-by.ts";
 import { jsonOrText } from "../../../text/json.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";

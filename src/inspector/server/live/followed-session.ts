@@ -2,7 +2,8 @@ import { currentRun, type ForkRecord, isLive } from "../../../fork/life/record.t
 import { type SessionExport, withoutShown } from "../../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../../formats/wires/opencode/opencode.ts";
 import type { ModelRow } from "../../../models/model-row.ts";
-import { type BatchInForce, batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
+import { type BatchInForce, batchesInForce } from "../../../plugin/stores/edits-in-force.ts";
+import type { PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { EditBatch } from "../../../session/history.ts";
 import type { DeltaRecord } from "../../../session/record.ts";
 import { readEdits, type StoredEdit } from "../../../session/stored-state.ts";

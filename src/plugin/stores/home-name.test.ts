@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { homeName, knownHomeName } from "./folders.ts";
+import { homeName, knownHomeName } from "./home-name.ts";
 
 let folder: string;
 

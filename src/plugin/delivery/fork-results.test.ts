@@ -5,9 +5,9 @@ import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
 import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
 import { currentProcess } from "../../stores/files/exclusive-access.ts";
 import { asObject } from "../../text/unknown-value.ts";
-import { createForkAdoption } from "../forks/clock.ts";
+import { createForkAdoption } from "../forks/adopt-forks.ts";
 import { createForks } from "../forks/forks.ts";
-import { createDeliveryFeature } from "./delivery.ts";
+import { createDeliveryFeature } from "./fork-results.ts";
 
 const HERE: ForkOwner = { ...OWNER, process: currentProcess() };
 const GONE: ForkOwner = { ...OWNER, process: { ...currentProcess(), pid: 2 ** 22 + 1 } };

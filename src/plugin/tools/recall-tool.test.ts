@@ -4,7 +4,7 @@ import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
 import { type RecallSource, recall as recallContent } from "../../session/recall.ts";
 import { createForks } from "../forks/forks.ts";
 import type { RunningTool } from "../host/agent-host.ts";
-import { createRecallTool } from "./tools.ts";
+import { createRecallTool } from "./recall-tool.ts";
 
 const CALL: RunningTool = {
   sessionId: "ses_1",

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { sampleFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
-import { rebuildForks } from "./clock.ts";
 import { createForks } from "./forks.ts";
+import { rebuildForks } from "./rebuild-forks.ts";
 
 const ASKED_BY = { messageId: "msg_1", callId: "call_1" };
 const LINK = { id: "f9", root: "root", parent: "parent", run: 1, way: "text", number: 3, askedBy: ASKED_BY };

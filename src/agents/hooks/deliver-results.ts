@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { createPluginContext, type Feature, type PluginContext } from "../../plugin/context/context.ts";
-import { createDeliveryFeature } from "../../plugin/delivery/delivery.ts";
-import { createForkAdoption, isUnfinished } from "../../plugin/forks/clock.ts";
+import { createDeliveryFeature } from "../../plugin/delivery/fork-results.ts";
+import { createForkAdoption, isUnfinished } from "../../plugin/forks/adopt-forks.ts";
 import { createForks } from "../../plugin/forks/forks.ts";
 import { asString } from "../../text/unknown-value.ts";
 import { createFileHost } from "../files/file-host.ts";

@@ -1,12 +1,12 @@
 import { resultNotice } from "../../fork/life/notice.ts";
-import type { DeliveryWaits, ParentState } from "../../fork/life/plan-delivery.ts";
+import type { DeliveryWaits } from "../../fork/life/plan-delivery.ts";
 import { type ForkRecord, isLive } from "../../fork/life/record.ts";
 import { forkRoster } from "../../fork/life/roster.ts";
-import { createLruMap } from "../../text/lru-map.ts";
 import type { Feature, PluginContext } from "../context/context.ts";
-import { createForkAdoption, isUnfinished } from "../forks/clock.ts";
+import { createForkAdoption, isUnfinished } from "../forks/adopt-forks.ts";
 import type { ForkSetup } from "../forks/forks.ts";
-import { createOutbox, type ParentStates } from "./outbox.ts";
+import { createOutbox } from "./outbox.ts";
+import { createParentStates } from "./parent-states.ts";
 
 /**
  * Brings the results of forks to their parents, each once: behind a tool output, with a message of the user, or by a prompt
@@ -91,65 +91,3 @@ function deliveryWaits({ host, env }: Pick<PluginContext, "host" | "env">): Deli
 }
 
 const AT_ONCE_MS = 1;
-
-/** Takes every session for idle until a signal says otherwise. */
-export function createParentStates(): ParentStates {
-  const seen = createLruMap<string, { readonly state: ParentState; readonly change: number }>(MAX_SESSIONS);
-  let changes = 0;
-  const enter = (sessionId: string, state: ParentState): void => {
-    changes += 1;
-    seen.set(sessionId, { state, change: changes });
-  };
-  const busyFrom = (sessionId: string, sinceMs: number): void =>
-    enter(sessionId, { status: "busy", sinceMs });
-  const statusOf = (sessionId: string): ParentState["status"] | undefined =>
-    seen.get(sessionId)?.state.status;
-  const reverts = createLruMap<string, string>(MAX_SESSIONS);
-  const archived = createLruMap<string, true>(MAX_SESSIONS);
-  return {
-    of: (sessionId) =>
-      reverts.get(sessionId) === undefined
-        ? (seen.get(sessionId)?.state ?? { status: "idle" })
-        : { status: "reverted" },
-    setRevert(sessionId, revertedFrom) {
-      const before = reverts.get(sessionId);
-      if (revertedFrom === undefined) reverts.delete(sessionId);
-      else reverts.set(sessionId, revertedFrom);
-      return before !== revertedFrom;
-    },
-    changeOf: (sessionId) => seen.get(sessionId)?.change ?? 0,
-    observe(signal, atMs) {
-      switch (signal.type) {
-        case "updated": {
-          const { id, isArchived } = signal.session;
-          // Put away like a session that was stopped: it is not woken.
-          if (isArchived && !archived.get(id)) enter(id, { status: "aborted" });
-          return isArchived ? archived.set(id, true) : archived.delete(id);
-        }
-        case "deleted":
-          reverts.delete(signal.sessionId);
-          return seen.delete(signal.sessionId);
-        case "failed":
-          if (signal.error.kind === "aborted") enter(signal.sessionId, { status: "aborted" });
-          return;
-        case "idle":
-          if (statusOf(signal.sessionId) !== "aborted") enter(signal.sessionId, { status: "idle" });
-          return;
-        case "compacted":
-          return busyFrom(signal.sessionId, atMs);
-        case "busy": {
-          const before = statusOf(signal.sessionId);
-          if (before === undefined || before === "idle") busyFrom(signal.sessionId, atMs);
-        }
-      }
-    },
-    toolEnded(sessionId, atMs) {
-      // A tool that was running when the user stopped the session ends too.
-      if (statusOf(sessionId) !== "aborted") busyFrom(sessionId, atMs);
-    },
-    compacting: (sessionId) => enter(sessionId, { status: "compacting" }),
-    userSpoke: busyFrom,
-  };
-}
-
-const MAX_SESSIONS = 4_096;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { runningFork } from "../../../test/rig/forks/fork-samples.ts";
-import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { waitFor } from "../../../test/rig/wait-for.ts";
-import { currentRun } from "../../fork/life/record.ts";
-import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
-import { createChildLimits } from "./children.ts";
-import { createForks } from "./forks.ts";
+import { runningFork } from "../../../../test/rig/forks/fork-samples.ts";
+import { createTestContext } from "../../../../test/rig/plugin-context.ts";
+import { waitFor } from "../../../../test/rig/wait-for.ts";
+import { currentRun } from "../../../fork/life/record.ts";
+import type { HostAnswer } from "../../../hosts/opencode/sessions.ts";
+import { createForks } from "../forks.ts";
+import { createChildLimits } from "./limits.ts";
 
 /** A running child whose session has cost so much. */
 async function createChild(fork: object, session: { cost: number } = { cost: 0 }) {

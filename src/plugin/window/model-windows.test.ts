@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { hooksOf } from "../../../test/rig/plugin-context.ts";
 import type { HostModel } from "../../hosts/opencode/hooks.ts";
-import { createModelWindows, type ModelWindows } from "./prune.ts";
+import { createModelWindows, type ModelWindows } from "./model-windows.ts";
 
 const MODEL = "provider/claude-x";
 
