@@ -21,8 +21,8 @@ const ROUNDS = 3;
 const MANY = 100_000;
 
 /**
- * What the first append to a long log costs a program that has just started, and whether one of more than 2 GiB can be gone
- * on with and read. Writes its own logs to a temporary folder. Needs `npm run build`.
+ * Measures the first append to a long log in a new process, and whether a log of more than 2 GiB can be continued and
+ * read. Writes its own logs to a temporary folder. Needs `npm run build`.
  */
 export async function benchJournal(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "carryover-journal-"));
@@ -68,7 +68,7 @@ const LOGS = [
   { name: "2.1 GB in one file", megabytes: 2_150, fileMegabytes: 2_200 },
 ] as const;
 
-/** What making a record and cleaning cost where there are 100,000 already. Needs `npm run build`. */
+/** Measures creating a record and cleaning among 100,000 records. Needs `npm run build`. */
 export async function benchRecords(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "carryover-records-"));
   try {
@@ -83,7 +83,7 @@ export async function benchRecords(): Promise<void> {
     ]);
     const spills = join(folder, "spills");
     writeSpills(spills);
-    // As outputs are that were put: on the disk, and not about to be written.
+    // Flush, so that the outputs are on disk and not about to be written.
     spawnSync("sync");
     const cleaned = inProgram<Cleaned>(CLEAN, spills);
     printTable("Removing outputs that nobody has used for 8 days, with default limits", [
@@ -160,7 +160,7 @@ function writeSpills(root: string): void {
   }
 }
 
-/** Runs a script in a program of its own, with the built package as `stores`, and gives what it prints as JSON. */
+/** Runs a script in its own process, with the built package as `stores`, and gives its output as JSON. */
 function inProgram<Result>(script: string, ...args: readonly string[]): Result {
   const source = `import * as stores from ${JSON.stringify(NODE.href)};\n${LONGEST_BLOCK}\n${script}`;
   const run = spawnSync(process.execPath, ["--input-type=module", "-e", source, "--", ...args], {
@@ -171,17 +171,14 @@ function inProgram<Result>(script: string, ...args: readonly string[]): Result {
   return JSON.parse(run.stdout) as Result;
 }
 
-/** Of three programs the least of each figure: other programs of the machine only add. */
+/** The minimum of three runs: other programs on the machine only add time. */
 function leastOf(run: () => Appended): Appended {
   const runs = Array.from({ length: ROUNDS }, run);
   const least = (figure: keyof Appended): number => Math.min(...runs.map((each) => each[figure]));
   return { ms: least("ms"), megabytes: least("megabytes"), blockedMs: least("blockedMs") };
 }
 
-/**
- * The longest time between two turns of the event loop while something is done, as far as this program had the processor:
- * on a busy machine the others have it in between.
- */
+/** The longest pause of the event loop during a task, in CPU time of this process. */
 const LONGEST_BLOCK = `
 async function longestBlock(work) {
   let longest = 0, isDone = false, last = performance.now(), lastUsed = process.cpuUsage();
@@ -212,7 +209,7 @@ interface Appended {
   readonly blockedMs: number;
 }
 
-/** The code is warm: another log is begun before. */
+/** Another log is started first, so that the code is compiled. */
 const APPEND = `
 const [root] = process.argv.slice(1);
 await stores.createFileJournal({ root: root + "-warm", session: "long" }).append({ some: "entry" });
@@ -241,7 +238,7 @@ interface Created {
   readonly other: number;
 }
 
-/** In turns, so that a busy disk slows all. */
+/** Alternating, so that a busy disk slows both. */
 const CREATE = `
 const [few, many] = process.argv.slice(1);
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];

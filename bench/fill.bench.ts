@@ -22,7 +22,7 @@ const BUDGETS_CHARS = [25_000, 50_000, 100_000, 200_000];
  */
 export async function benchFill(): Promise<void> {
   if (RECORDED.every((folder) => existsSync(folder))) {
-    // In one thread, so that the processor's time is that of the work alone.
+    // In one thread, so that CPU time is the time of the work alone.
     if (process.execArgv.includes(ONE_THREAD)) return benchRecorded();
     const args = [ONE_THREAD, ...process.execArgv, process.argv[1] ?? "", "fill"];
     spawnSync(process.execPath, args, { stdio: "inherit" });
@@ -61,7 +61,7 @@ export async function benchFill(): Promise<void> {
 const RECORDED = ["../shared/eval/corpus", "../shared/eval/corpus2"];
 const ONE_THREAD = "--single-threaded";
 
-/** The longest history of each recorded session, as a multiple of writing it, by the time of the processor, best of five after one. */
+/** The longest history of each recorded session, in CPU time relative to writing it; best of five after a warm-up. */
 async function benchRecorded(): Promise<void> {
   const rows: string[][] = [["sessions", "budget", "median", "p95", "most", "bar of p95"]];
   for (const folder of RECORDED) {

@@ -57,7 +57,7 @@ export function generateTexts(messages: number, charsEach: number): readonly Ses
 
 const TOOLS = ["read", "bash", "grep", "edit", "webfetch"] as const;
 
-/** A small generator with a seed (mulberry32), so that every run measures the same session. */
+/** A seeded random generator (mulberry32), so that every run measures the same session. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -95,7 +95,7 @@ function createText(random: () => number): (chars: number) => string {
       pieces.push(line);
       length += line.length;
     }
-    // Flattened through JSON: a rope would make the first reader pay for all others.
+    // Flatten the rope through JSON, so that the first reader does not pay for it.
     return JSON.parse(JSON.stringify(pieces.join("").slice(0, chars)));
   };
 }

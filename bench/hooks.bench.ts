@@ -6,10 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { removeFolder } from "../test/rig/remove-folder.ts";
 import { printTable } from "./measure.ts";
 
-/** As `npm run build` has made it. */
+/** The hook built by `npm run build`. */
 const hook = resolve("dist/agents/carryover/hook.js");
 
-/** How long an agent waits for a hook, start of the process included, and how long the processor works for it; beside Node that does nothing. */
+/**
+ * Measures how long an agent waits for a hook, process start included, and its CPU time, compared with an empty Node
+ * process.
+ */
 export async function benchHooks(): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "carryover-bench-"));
   try {
@@ -41,7 +44,7 @@ export async function benchHooks(): Promise<void> {
       ["after it, three at once", [hook, "claude-code"], after(session)],
       ["the same, nothing prepared, three at once", [hook, "claude-code"], after(unprepared)],
     ];
-    // In turns, so that whatever else this machine does is the same for all, and beside Node alone.
+    // Alternating, so that other load affects all cases alike.
     const times = cases.map((): Taken[] => []);
     for (let run = 0; run < RUNS; run += 1)
       for (const [at, [name, args, input]] of cases.entries()) {
@@ -51,7 +54,7 @@ export async function benchHooks(): Promise<void> {
           wallMs: Math.max(...taken.map(({ wallMs }) => wallMs)),
           cpuMs: taken.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / parts.length,
         });
-        // What another process prepares is not what the next is measured beside.
+        // Wait for background processes, so that they do not affect the next measurement.
         if (name.startsWith("before")) await sleep(PREPARED_MS);
       }
     const rows: string[][] = [["moment", "p50", "p95", "of Node alone", "processor, each", "of Node alone"]];
@@ -84,7 +87,7 @@ export async function benchHooks(): Promise<void> {
     }
     printTable(`Hooks: ${RUNS} processes each, from start to end (limit 150 ms at p95)`, rows);
   } finally {
-    // What was left to another process may still write.
+    // A background process may still write.
     removeFolder(home);
   }
 }
@@ -96,7 +99,7 @@ function quantile(times: readonly number[], share: number): number {
   return times.toSorted((one, other) => one - other)[Math.floor(times.length * share)] ?? 0;
 }
 
-/** Of another session than the one that was prepared for, nothing is known. */
+/** For any session other than the prepared one, nothing is known. */
 function after(session: string): string {
   const session_id = session.includes("unprepared") ? "other" : "s";
   return payload({
@@ -107,7 +110,7 @@ function after(session: string): string {
   });
 }
 
-/** How long a process took, and how long the processor worked for it, which a busy machine does not change by as much. */
+/** Wall time and CPU time of a process. Load on the machine affects CPU time less. */
 interface Taken {
   readonly wallMs: number;
   readonly cpuMs: number;
@@ -131,7 +134,7 @@ function timeOf(args: readonly string[], input: string, home: string): Promise<T
   });
 }
 
-/** Notes at the end of a process how long the processor worked for it, in microseconds. */
+/** Prints the CPU time of a process at its exit, in microseconds. */
 const METER = `process.on("exit", () => {
   const { userCPUTime, systemCPUTime } = process.resourceUsage();
   require("node:fs").writeFileSync(process.env.METER_FILE, String(userCPUTime + systemCPUTime));

@@ -50,7 +50,7 @@ async function measureEntry(entryPoint: EntryPoint, texts: readonly HostileText[
   ];
 }
 
-/** The best of some rounds: the first compiles, and any may collect what others left. */
+/** The best of some rounds: the first compiles, and any round may collect garbage of others. */
 async function fastest(entryPoint: EntryPoint, text: HostileText): Promise<TimedCase> {
   let { timed: best } = await timeCase(entryPoint, text);
   for (let round = 1; round < ROUNDS; round++) {

@@ -26,7 +26,7 @@ export async function benchJsonl(): Promise<void> {
   printTable("Memory of a 60 MB file of which a tenth is live", await memoryRows());
 }
 
-/** The best time of each on a processor, taken in turns: what other programs do does not count. */
+/** The best CPU time of each, run alternately. */
 async function bestMsOf(runs: readonly (() => Promise<unknown>)[]): Promise<readonly number[]> {
   const best = runs.map(() => Number.POSITIVE_INFINITY);
   for (let round = 0; round < ROUNDS; round++) {
@@ -53,7 +53,7 @@ async function* chunked(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
     yield bytes.subarray(start, start + CHUNK_BYTES);
 }
 
-/** What no reader of bytes can do without: the text of each line. */
+/** The minimum work of any reader: decoding the text of each line. */
 async function decodeEach(bytes: Uint8Array): Promise<number> {
   const decoder = new TextDecoder();
   let chars = 0;
@@ -133,7 +133,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** Nine of ten lines are of sub-agents or say how far a tool is. */
+/** Nine of ten lines are of sub-agents or report progress. */
 async function* mostlyDead(): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   const output = OUTPUT.repeat(50);

@@ -61,7 +61,7 @@ function ratio(one: number, other: number): string {
   return `${(one / other).toFixed(2)}x`;
 }
 
-/** What no reader can do without. */
+/** The minimum work of any reader. */
 const PARSE = `
 import { createReadStream } from "node:fs";
 const decoder = new TextDecoder();
@@ -75,12 +75,12 @@ for await (const chunk of createReadStream(process.argv[1])) {
   rest.push(chunk.subarray(start));
 }`;
 
-/** Prints at its end what a process used. */
+/** Prints the resource usage of a process at its exit. */
 const USED = `data:text/javascript,${encodeURIComponent(
   'process.on("exit",()=>{const u=process.resourceUsage();process.stderr.write("\\nUSED "+(u.userCPUTime+u.systemCPUTime)+" "+u.maxRSS)})',
 )}`;
 
-/** The least that a run took: other programs only add. */
+/** The minimum: other programs only add time. */
 function best(args: readonly string[], home: string): Used {
   let seconds = Number.POSITIVE_INFINITY;
   let cpuSeconds = Number.POSITIVE_INFINITY;
@@ -142,7 +142,7 @@ const WINDOW_CHARS = 640_000;
 const OUTPUT_CHARS = [800, 3_000, 9_000, 30_000] as const;
 const FOLDER = "/home/someone/project";
 
-/** So many characters of lines that are all different, from another place each time. */
+/** Text of this length, all lines different, from another place each time. */
 function text(chars: number, place: number): string {
   const start = (place * 7_919) % (POOL.length - 40_000);
   return POOL.slice(start, start + chars);

@@ -17,10 +17,10 @@ export async function ratioOf(run: () => unknown, baseline: () => unknown): Prom
 }
 
 const ROUNDS = 7;
-/** No forced collection: it throws compiled code away, and the next run would pay for that. */
+/** No forced garbage collection: it discards compiled code, which the next run would pay for. */
 const EFFORT = { gc: false as const, min_cpu_time: 1.5e8, min_samples: 8, warmup_samples: 1 };
 
-/** Lets the compiler settle: what is measured is the steady state of both sides. */
+/** Warms up both sides, so that steady state is measured. */
 function warmUp(run: () => unknown): void {
   const until = performance.now() + 600;
   while (performance.now() < until) run();

@@ -12,7 +12,7 @@ import { historyOf, modelSays, resultOf, type Step, userSays } from "../test/rig
 import { lowerToOpenCode } from "../test/rig/random-history/lower-to-opencode.ts";
 import { printTable } from "./measure.ts";
 
-/** How long each hook of the plugin holds up a step of a 300-message session, in the real OpenCode. */
+/** Measures the delay of each plugin hook in a step of a 300-message session, in the real OpenCode. */
 async function benchOpenCodeHooks(): Promise<void> {
   const sandbox = createSandbox();
   const model = await startModelServer();
@@ -63,7 +63,7 @@ const SESSION: readonly Step[] = Array.from({ length: 100 }, (_, turn) => {
   ];
 }).flat();
 
-/** Our plugin as one file, with a clock around every hook. */
+/** Bundles the plugin into one file, with a timer around every hook. */
 async function timedPlugin(folder: string, log: string): Promise<string> {
   const ours = join(folder, "carryover.mjs");
   const bundle = await rolldown({ input: resolve("src/server.ts"), platform: "node", logLevel: "warn" });
@@ -107,7 +107,7 @@ function report(
     const perStepMs = all.reduce((sum, ms) => sum + ms, 0) / steps;
     return { name, calls: all.length / steps, medianMs: median(all), perStepMs };
   });
-  // Events are told beside the step, not in it.
+  // Events do not delay the step.
   const heldUpMs = rows.filter(({ name }) => name !== "event").reduce((sum, row) => sum + row.perStepMs, 0);
   printTable(`Hooks in a step of a session of 300 messages (a step takes ${stepMs.toFixed(0)} ms)`, [
     ["hook", "calls a step", "median ms", "ms a step", "share of the step"],

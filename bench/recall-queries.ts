@@ -1,6 +1,6 @@
 import type { IndexedText } from "../src/text/search/text-index.ts";
 
-/** How a query differs from the line that it asks for. */
+/** How a query differs from its target line. */
 export type QueryKind = "question" | "order" | "missing" | "plural" | "case" | "verbatim";
 
 /** The kinds of natural queries; `verbatim` is the control, which a search for a substring finds too. */
@@ -50,7 +50,7 @@ const QUERY_WORDS = 5;
 const MAX_LINE_CHARS = 240;
 const MAX_TRIES = 200;
 
-/** Numbers that look drawn and are the same for the same seed (mulberry32). */
+/** Seeded random numbers (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -61,7 +61,7 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** What somebody would remember of a line: its longer words, without numbers and encoded data. */
+/** Words that somebody would remember of a line: longer words, without numbers and encoded data. */
 function contentWords(line: string): readonly string[] {
   const words = line.match(/[\p{L}_][\p{L}\p{N}_]{3,29}/gu) ?? [];
   return [...new Set(words)];

@@ -51,7 +51,7 @@ function timesOf(name: string, redact: RedactOptions | undefined): readonly stri
   return [name, indexMs.toFixed(0), quantile(own, 0.5), quantile(own, 0.95), quantile(substring, 0.5)];
 }
 
-/** The least time on a processor, which other programs on the machine do not add to. */
+/** The minimum CPU time; other programs do not add to it. */
 function cpuMsOf(run: () => unknown, rounds = 3): number {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < rounds; round++) {
@@ -68,7 +68,7 @@ function quantile(values: readonly number[], share: number): string {
   return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(1);
 }
 
-/** Outputs as tools print them, of words that are as unequally frequent as words are. */
+/** Tool outputs of words with realistic frequencies. */
 function generateArchive(): readonly IndexedText[] {
   const random = createRandom(7);
   const syllables = "ba ce di fo gu ha ki lo mu ne pa qui ro su ta ve xo ya zu tor men lin gar".split(" ");
@@ -142,7 +142,7 @@ function rowOf(name: string, { asked, first, three, shown, substring }: Score): 
   return [name, String(asked), share(first), share(three), share(shown), share(substring)];
 }
 
-/** As recall searched before: texts that hold the query, newest first. */
+/** The former search: texts that contain the query, newest first. */
 function substringSearch(texts: readonly IndexedText[], search: string): readonly string[] {
   const wanted = search.toLowerCase();
   return texts.flatMap(({ handle, text }) => (text.toLowerCase().includes(wanted) ? [handle] : []));

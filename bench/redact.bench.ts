@@ -94,7 +94,7 @@ function secondsOf(run: () => unknown): number {
   return secondsOfEach([run])[0] ?? Number.NaN;
 }
 
-/** The best time of each, taken in turns so that a busy machine slows all of them alike. */
+/** The best time of each, run alternately so that a busy machine slows all alike. */
 function secondsOfEach(runs: readonly (() => unknown)[]): readonly number[] {
   const best = runs.map(() => Number.POSITIVE_INFINITY);
   const until = performance.now() + 4_000;

@@ -16,7 +16,7 @@ const CASES: Readonly<Record<string, SessionOptions>> = {
   documented: { limits: LIMITS, model: MODEL, profile: "documented" },
 };
 
-/** Prints what it costs that a session is restored, and that it is asked when nothing has come in. */
+/** Prints the cost of restoring a session, and of asking it when nothing is new. */
 export async function benchRestore(): Promise<void> {
   const rows: string[][] = [
     [
@@ -34,7 +34,7 @@ export async function benchRestore(): Promise<void> {
   printTable("A session as a value: CPU time, medians of nine rounds in one process", rows);
 }
 
-/** One that has lived through its messages, and one that is restored before each of some more. */
+/** Compares a session that observed all its messages with one that is restored before each of some more. */
 async function measureCase(options: SessionOptions): Promise<readonly string[]> {
   const open = (): Session => createSession({ clock, summarizer }, options);
   const lived = open();
@@ -49,7 +49,7 @@ async function measureCase(options: SessionOptions): Promise<readonly string[]> 
   for (let round = 0; round < ROUNDS; round++) {
     const text = JSON.stringify(lived);
     stateChars = text.length;
-    // As another process reads them: nothing is known of these objects.
+    // New objects, as in another process: no cache applies.
     const read = copyOf(messages);
     const parse = await cpuMillis(() => JSON.parse(text));
     const restored = open();

@@ -10,7 +10,10 @@ const TURNS = 12;
 const CALLS_PER_TURN = 40;
 const GROWTH_OUTPUTS = [1_000, 10_000, 100_000] as const;
 
-/** Prints what a real PostgreSQL on this machine's disk holds of ours, beside a plain insert of the same bytes in the same run. */
+/**
+ * Prints the throughput of the stores on a real PostgreSQL on this machine, compared with plain inserts of the same
+ * bytes.
+ */
 export async function benchScale(): Promise<void> {
   const server = await startPostgres("disk");
   if (server === undefined) return;
@@ -40,7 +43,7 @@ type Insert = (bytes: number) => Promise<void>;
 
 interface Case {
   readonly name: string;
-  /** Of the plain insert beside it. */
+  /** Bytes of the plain insert. */
   readonly bytes: number;
   /** Called by one of several workers, each with its number. */
   readonly call: (worker: number) => Promise<unknown>;
@@ -109,7 +112,7 @@ async function casesOf(stores: PostgresStores): Promise<readonly Case[]> {
   ];
 }
 
-/** A function that writes a lease of its own anew. */
+/** Creates a function that renews its own lease. */
 async function openLease(records: RecordStore, id: string): Promise<() => Promise<unknown>> {
   let { version } = await succeed(records.put({ id, value: lease(), expected: "missing" }));
   return async () => {
@@ -118,7 +121,7 @@ async function openLease(records: RecordStore, id: string): Promise<() => Promis
   };
 }
 
-/** A function that looks at a lease that all want, and takes it unless somebody else was faster. */
+/** Creates a function that competes for one lease with others. */
 async function contendedLease(records: RecordStore): Promise<() => Promise<unknown>> {
   const id = "contended";
   await succeed(records.put({ id, value: lease(), expected: "missing" }));
@@ -132,9 +135,9 @@ function lease(): unknown {
   return { schema: "instance/1", heartbeatAtMs: Date.now(), note: "x".repeat(100) };
 }
 
-/** Calls that wait for no disk, beside the least that a server can be asked for. */
+/** Calls without disk writes, compared with the cheapest query. */
 async function benchLooks(stores: PostgresStores, pool: pg.Pool): Promise<void> {
-  // Text, as outputs are: decoding bytes that are none takes longer than reading them.
+  // Text, because outputs are text: decoding other bytes takes longer than reading them.
   const known = await succeed(stores.spills.put(randomBytes(10_000).toString("hex")));
   const handle = "handle" in known ? known.handle : "";
   const select = "select content from carryover.spills where sha256 = $1";
@@ -168,7 +171,7 @@ async function benchLooks(stores: PostgresStores, pool: pg.Pool): Promise<void> 
   printTable("Calls that only read", rows);
 }
 
-/** What `carryover purge` looks at, as a multiple of reading the entries of all logs once. */
+/** What `carryover purge` reads, relative to reading the entries of all logs once. */
 async function benchInventory(server: PostgresServer): Promise<void> {
   const stores = openPostgresStores({
     connectionString: server.connectionString,
@@ -286,11 +289,11 @@ async function benchCleaning(stores: PostgresStores, server: PostgresServer): Pr
 interface Turns {
   readonly own: readonly number[];
   readonly plain: readonly number[];
-  /** All of the turns of ours together. */
+  /** Total time of our calls. */
   readonly ownMs: number;
 }
 
-/** Both in turns, so that a busy machine slows both; each call by as many workers as there are connections. */
+/** Alternating, so that a busy machine slows both; each call with as many workers as there are connections. */
 async function inTurns(call: Case["call"], baseline: () => Promise<unknown>): Promise<Turns> {
   const own: number[] = [];
   const plain: number[] = [];

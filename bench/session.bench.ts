@@ -6,21 +6,21 @@ import { generateSession, generateTexts } from "./generate-session.ts";
 import { printTable } from "./measure.ts";
 
 const MESSAGES = 10_000;
-/** Nothing in here waits for anybody. */
+/** Nothing here sleeps. */
 const clock = { now: () => 1_000, sleep: () => new Promise<void>(() => {}) };
 const ROOMY: SessionOptions = {
   limits: { contextTokens: 500_000_000, outputTokens: 8_000 },
 };
 const USUAL: SessionOptions = { limits: { contextTokens: 200_000, outputTokens: 8_000 } };
 
-/** Prints what one more message costs, and that a long session costs as much a turn as a short one. */
+/** Prints the cost of one more message, and that a turn of a long session costs as much as one of a short session. */
 export async function benchSession(): Promise<void> {
   await benchMessage();
   await benchPruning();
   await benchTurns();
 }
 
-/** What one more message costs, with the decision and the projection, beside a JSON round trip of everything. */
+/** The cost of one more message with decision and projection, compared with a JSON round trip of everything. */
 async function benchMessage(): Promise<void> {
   const withTools = opencode.decode(generateSession({ messages: MESSAGES, toolResults: MESSAGES * 0.75 }));
   const textOnly = opencode.decode(generateTexts(MESSAGES, 300));
@@ -108,7 +108,7 @@ function nextMessage(count: number): Message {
   };
 }
 
-/** What a request costs where old work is pruned by line: each is appended, prepared after the turn, and projected. */
+/** The cost of a request with pruning by line: append, prepare after the turn, project. */
 async function benchPruning(): Promise<void> {
   const rows: string[][] = [["each request of 300 messages", "MB", "p50 ms", "p90 ms", "slowest ms", "bar"]];
   const model = { provider: "anthropic", id: "claude-sonnet-4-5" };
@@ -150,7 +150,7 @@ async function requestMillis(messages: Transcript, options: SessionOptions): Pro
   return best;
 }
 
-/** A session that reads like the work on a program: files with line numbers, searches, edits. */
+/** A realistic session: files with line numbers, searches, edits. */
 function readableSession(count: number): Transcript {
   return Array.from({ length: count }, (_, index): Message => {
     const id = `m${index}`;
@@ -180,7 +180,7 @@ function readableSession(count: number): Transcript {
 const TURNS = 4_000;
 const LIMITS = { contextTokens: 200_000, outputTokens: 8_000 };
 
-/** The settings that do most at every turn. */
+/** The settings with the most work per turn. */
 const SETTINGS: Readonly<Record<string, SessionOptions>> = {
   default: { limits: LIMITS },
   documented: { limits: LIMITS, profile: "documented" },
@@ -197,7 +197,7 @@ const SETTINGS: Readonly<Record<string, SessionOptions>> = {
   },
 };
 
-/** What 4,000 turns cost against the first 2,000 of them: about twice, or a long session stalls. */
+/** The cost of 4,000 turns relative to the first 2,000: about twice, unless a long session slows down. */
 async function benchTurns(): Promise<void> {
   const rows: string[][] = [
     ["settings", "CPU ms a turn", "4,000 turns / 2,000", "bar", "state KB", "state / window"],
@@ -205,7 +205,7 @@ async function benchTurns(): Promise<void> {
   for (const [name, options] of Object.entries(SETTINGS)) {
     const runs: TurnsRun[] = [];
     for (let run = 0; run < TURN_RUNS; run++) runs.push(await runTurns(options));
-    // What else runs on the machine only adds to a time: the best of each block of turns is nearest to the truth.
+    // Other programs only add time: the best of each block of turns is the most accurate.
     const best = (runs[0] as TurnsRun).blockMicros.map((_, block) =>
       Math.min(...runs.map(({ blockMicros }) => blockMicros[block] ?? Number.POSITIVE_INFINITY)),
     );

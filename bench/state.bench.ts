@@ -1,6 +1,6 @@
 import { resumeLoop, runPersistedLoop } from "../test/ai-sdk/harness/persisted-loop.ts";
 
-/** What a loop of 1,000 steps in a window of 32k tokens keeps of itself, through the middleware with default options. */
+/** Memory that a loop of 1,000 steps in a 32k window keeps, through the middleware with default options. */
 export async function benchState(): Promise<void> {
   console.log("state: 1,000 steps in a window of 32k tokens, outputs of 2 to 60 KB");
   const loop = await runPersistedLoop({ steps: 1_000, leastBytes: 2_000, mostBytes: 60_000 });

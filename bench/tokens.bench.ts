@@ -61,7 +61,7 @@ async function megabytesPerSecond(
   texts: readonly string[],
   count: (text: string) => number,
 ): Promise<number> {
-  // The fastest run: other work on the machine only ever makes a run slower.
+  // The fastest run: other work only adds time.
   const { min } = await measure(
     () => {
       let tokens = 0;

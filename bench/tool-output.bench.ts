@@ -75,7 +75,7 @@ export async function benchToolOutput(): Promise<void> {
   printTable("Bounding and spilling a huge tool output against writing and hashing the same bytes", rows);
 }
 
-/** The least that keeping an output takes: its bytes, through a hash, onto the disk. */
+/** The minimum work of storing an output: hashing its bytes and writing them. */
 function writeAndHash(path: string, text: string): string {
   const hash = createHash("sha256");
   const fd = openSync(path, "w", 0o600);
@@ -89,14 +89,14 @@ function writeAndHash(path: string, text: string): string {
   return hash.digest("hex");
 }
 
-/** Repeated strings are trees inside, until they are searched; what a tool hands over is one piece. */
+/** Flattens a string: repeated strings are ropes until they are searched, but tools give flat strings. */
 function flat(text: string): string {
   return text.includes("\0") ? "" : text;
 }
 
 interface Cost {
   readonly wallMs: number;
-  /** What a busy machine does not distort; waiting for the disk is not in it. */
+  /** CPU time: not distorted by load, and without waiting for the disk. */
   readonly cpuMs: number;
 }
 
@@ -112,7 +112,7 @@ function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
-/** Frees what is free, and waits until the system has it back. */
+/** Collects garbage and waits until the memory is returned to the system. */
 async function collectGarbage(): Promise<void> {
   for (let round = 0; round < 2; round++) {
     (globalThis as { gc?: () => void }).gc?.();

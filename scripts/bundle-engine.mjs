@@ -1,8 +1,8 @@
 import { rolldown } from "rolldown";
 import { root } from "./run.mjs";
 
-// What the sizes are measured on, minified: what most people import, and the fork with one format alone. These names do
-// not change when names move between entries. `runtimes` is what other runtimes are given to run.
+// Bundles for the size report, minified: what most people import, and the fork with a single format. The names do not
+// depend on entries. `runtimes` is what other runtimes run.
 const entries = {
   engine:
     'export { boundToolOutput, classifyProviderError, createSession, forkContext, redactSecrets } from "./dist/index.js";',

@@ -1,7 +1,10 @@
 import { rolldown } from "rolldown";
 import { root } from "./run.mjs";
 
-/** All but the database driver, which is the user's own, and what OpenCode lends to its terminal's plugins: both are looked for only when they are needed. */
+/**
+ * Everything except the database driver, which the user installs, and packages that OpenCode provides to terminal
+ * plugins. Both are resolved when needed.
+ */
 const SETTINGS = {
   platform: "node",
   // jsonc-parser's CommonJS build requires files by paths that a bundler does not see.
@@ -10,19 +13,19 @@ const SETTINGS = {
   logLevel: "warn",
 };
 
-/** The names of functions stay, so that a stack trace says what happened; the rest would be half of the package. */
+/** Function names stay, for stack traces; everything else is minified, which halves the package. */
 const MINIFY = { compress: true, mangle: { toplevel: false }, codegen: true };
 
 /** Writes one file with everything that `input` needs. */
 export async function bundle(input, file) {
   const made = await rolldown({ ...SETTINGS, input: `${root}${input}` });
-  // Where OpenCode lends packages the layout stays: in its terminal the part without it was not shown.
+  // OpenCode did not show the minified terminal part, so its layout stays.
   const minify = file === "dist/tui.js" ? false : MINIFY;
   await made.write({ file: `${root}${file}`, format: "esm", codeSplitting: false, minify });
   await made.close();
 }
 
-/** Writes a file for each input by its name; what they share or load on demand lies in `dist/cli`. */
+/** Writes one file per input; shared and lazily loaded code goes to `dist/cli`. */
 export async function bundleSplit(inputs) {
   const input = Object.fromEntries(Object.entries(inputs).map(([name, file]) => [name, `${root}${file}`]));
   const made = await rolldown({ ...SETTINGS, input });

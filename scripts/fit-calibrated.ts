@@ -60,7 +60,7 @@ function report(family: TokenFamily): void {
   }
 }
 
-/** The costs whose errors stay furthest below the bars; every model of the family weighs the same. */
+/** Finds the costs with the smallest errors relative to the limits; every model of the family has the same weight. */
 function fitCosts(steps: readonly PromptStep[]): Costs {
   const models = [...groupBy([...steps], ({ model }) => model).values()].filter(
     ({ length }) => length >= MIN_REQUESTS,

@@ -14,7 +14,7 @@ const FIT_SEED = 1;
 const FITTED_CHUNKS_PER_KIND = 150;
 const HELD_OUT_SEED = 2;
 const HELD_OUT_CHUNKS_PER_KIND = 60;
-/** Every kind weighs as much as this many tokens, however many it has. */
+/** Each kind is weighted like this many tokens, whatever its size. */
 const TOKENS_PER_KIND = 40_000;
 
 const commonHan = ideographGaps(commonIdeographs());
@@ -58,7 +58,7 @@ function observe(sampler: Sampler): readonly Observation[] {
   return known.map((piece) => ({ ...piece, weight: TOKENS_PER_KIND / totalTokens }));
 }
 
-/** Pieces of many lengths: short ones tell how a word begins, long ones how it goes on. */
+/** Cuts text into pieces of many lengths: short ones show how a word begins, long ones how it continues. */
 function cut(random: Random, text: string): readonly string[] {
   const pieces: string[] = [];
   for (let from = 0; from < text.length; from += pieces.at(-1)?.length ?? 1)

@@ -32,7 +32,7 @@ for (const api of RECORDED_APIS.filter((each) => values.api === undefined || val
     fc.asyncProperty(anyConversation, async (conversation) => {
       const played = await playConversation(conversation, { api, over: "function" });
       if (played.problems.length > 0) {
-        // Said at once: finding the smallest conversation with the same fault can take an hour.
+        // Print immediately: shrinking the conversation can take an hour.
         if (faulty++ === 0)
           console.error(
             `${api}: a fault after ${totals.conversations} conversations\n${played.problems.join("\n")}`,

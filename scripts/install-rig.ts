@@ -5,13 +5,14 @@ import { installPackage } from "../test/rig/install-package.ts";
 import { installOpenCode, OPENCODE_VERSION } from "../test/rig/opencode/install-opencode.ts";
 import { findOpencode2, NO_OPENCODE2 } from "../test/rig/opencode2/start-opencode2.ts";
 
-// What the end-to-end tests need and npm ci does not bring. In CI it must be there; elsewhere the tests say what they skip.
+// Programs that the end-to-end tests need and `npm ci` does not install. In CI they are required; elsewhere tests say
+// what they skip.
 await fetchProgram(`OpenCode ${OPENCODE_VERSION}`, installOpenCode);
 for (const agent of AGENT_PROGRAMS.filter(({ isRare }) => !isRare))
   await fetchProgram(`${agent.name} ${agent.version}`, agent.install);
 await fetchProgram(`OpenClaw ${OPENCLAW_VERSION}`, installOpenClaw);
 
-// It cannot be installed from a registry: whoever has it says where. The one thing that CI may skip.
+// Not in a registry: set its path. The only program that CI may skip.
 console.log(findOpencode2() === undefined ? NO_OPENCODE2 : "OpenCode 2 is there");
 
 for (const shell of ["zsh", "fish"]) {

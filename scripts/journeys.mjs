@@ -6,8 +6,8 @@ import { rolldown } from "rolldown";
 import { buildPage } from "./build-page.mjs";
 import { root } from "./run.mjs";
 
-// How many files one meets who follows a journey with a debugger: those of src/ in which a named function ran.
-//   npm run journeys [-- --files] [idle-turn bounded-output fork inspect]
+// Lists the files of src/ with a named function that ran in a journey: what somebody meets who follows it with a
+// debugger. npm run journeys [-- --files] [idle-turn bounded-output fork inspect]
 const JOURNEYS = {
   "idle-turn": { title: "one idle turn of a session" },
   "bounded-output": { title: "a tool output bounded, later recalled" },

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { rolldown } from "rolldown";
 import { root } from "./run.mjs";
 
-// Which packages end up in the files that are bundled, and under what terms: `--check` says whether the lists are current.
+// Lists the packages in bundled files and their licenses; `--check` says whether the lists are current.
 const BUNDLES = {
   "dist/cli.js": "src/cli/main.ts",
   "dist/server.js": "src/server.ts",

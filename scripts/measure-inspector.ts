@@ -1,7 +1,7 @@
 import { type PageRig, startPageRig } from "../test/inspector/support/page-rig.ts";
 import { longSession } from "../test/inspector/support/sessions.ts";
 
-// What one frame costs the page's own thread, from Chromium's trace, while time is dragged over 10,000 messages.
+// Measures the main-thread time of a frame from Chromium's trace, while time is dragged over 10,000 messages.
 const MESSAGES = 10_000;
 const MOVES = 300;
 const WORK: ReadonlySet<string> = new Set([
@@ -48,7 +48,7 @@ interface TraceEvent {
   readonly ph: string;
   readonly ts: number;
   readonly dur?: number;
-  /** Of it what the thread really ran, other programs on the machine apart. */
+  /** CPU time of the thread. */
   readonly tdur?: number;
   readonly tid: number;
   readonly pid: number;
@@ -69,7 +69,7 @@ function frameCosts(events: readonly TraceEvent[]): readonly number[] {
   for (const { ts, dur = 0, tdur = dur } of work) {
     while (frame < costs.length - 1 && ts >= (frameStarts[frame + 1]?.ts ?? Number.POSITIVE_INFINITY))
       frame++;
-    // Layout that a script forces lies inside the script's own time.
+    // Layout forced by a script is part of the script's time.
     if (ts < end) continue;
     end = ts + dur;
     if (ts >= first.ts) costs[frame] = (costs[frame] ?? 0) + tdur / 1_000;

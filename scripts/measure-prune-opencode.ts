@@ -98,7 +98,7 @@ async function play(rig: OpenRig, { side, window, modelID, turns }: Play): Promi
   }
 }
 
-/** What the requests would have cost: what each has in common with the beginning of the one before is cached. */
+/** Price of the requests: the prefix shared with the previous request is cached. */
 function billOf(requests: readonly ModelRequest[], prices: Prices) {
   let [sentTokens, cachedTokens, largestTokens, dollars] = [0, 0, 0, 0];
   for (const [index, request] of requests.entries()) {

@@ -45,7 +45,7 @@ for (const name of await findTranscriptFiles(folders)) {
 }
 printTable();
 
-/** What the plugin does with `prune: "auto"`: looks at the conversation before every request. */
+/** Replays what the plugin does with `prune: "auto"`: it looks at the conversation before every request. */
 async function replay(format: string, recorded: Transcript): Promise<Pruned> {
   const messages = recorded.map(asSent);
   let nowMs = 0;

@@ -5,8 +5,8 @@ import { parseArgs } from "node:util";
 import { isInSample } from "./mutate/sample.mjs";
 import { root } from "./run.mjs";
 
-// A mutant is tried against the tests of its room and of the rooms that show most of what it does. A folder inside a
-// room stands for itself: its mutants need long, or are many.
+// Tests for the mutants of each room: its own, and those of rooms that use it most. A folder inside a room is listed
+// separately when it has many or slow mutants.
 const TESTS = {
   text: ["text"],
   "text/secrets": ["text"],
@@ -28,7 +28,7 @@ const TESTS = {
   "compaction/ports": ["compaction"],
 };
 const LEAST_PERCENT = 85;
-/** Their score is compared before and after a change of them, and is far from the least of the others. */
+/** No minimum score for these: their score is only compared before and after a change. */
 const NOT_HELD = /^(session|compaction)\b/;
 const ROOM_TIMEOUT_MS = 60 * 60_000;
 
@@ -60,7 +60,7 @@ function mutateRoom(room) {
     [
       ...["run", "--mutate", `src/${room}/*.ts,!src/**/*.test.ts`, "--incrementalFile", results],
       ...["--concurrency", values.processes],
-      // What an earlier sample left out must not count as known.
+      // Do not reuse results of an earlier sample.
       ...(sample > 1 ? ["--force"] : []),
     ],
     {

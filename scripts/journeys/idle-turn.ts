@@ -3,7 +3,7 @@ import { opencode } from "../../src/formats/wires/opencode/opencode.ts";
 import { createSession, createSystemClock } from "../../src/index.ts";
 import type { Journey } from "./journey.ts";
 
-/** One turn in which nothing is due: a message more is observed, nothing has to be done, the window is asked for. */
+/** A turn without anything to do: observe one more message, prepare, ask for the window. */
 export const travel: Journey = async ({ recordFunctions, root }) => {
   const { messages } = JSON.parse(readFileSync(`${root}examples/sessions/opencode-session.json`, "utf8"));
   const transcript = opencode.decode(messages);

@@ -7,7 +7,7 @@ import type { Journey } from "./journey.ts";
 export const travel: Journey = async ({ recordFunctions, buildPage, root }) => {
   const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path));
   if (executablePath === undefined) return undefined;
-  // Where the command looks for it, seen from the folder of this bundle.
+  // Where the command looks for the page, relative to this bundle.
   const folder = `${root}reports/inspector`;
   await buildPage(folder, { sourcemap: "hidden" });
   const browser = await chromium.launch({
@@ -16,20 +16,20 @@ export const travel: Journey = async ({ recordFunctions, buildPage, root }) => {
     handleSIGINT: false,
   });
   const page = await browser.newPage();
-  // The engine then runs on the page itself, where its functions are counted.
+  // Without workers the engine runs on the page, where its functions are counted.
   await page.addInitScript("delete globalThis.Worker");
   const profiler = await page.context().newCDPSession(page);
   const takeCoverage = () => profiler.send("Profiler.takePreciseCoverage");
   await profiler.send("Profiler.enable");
   await profiler.send("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-  // The journey in the page begins with its first request: before that its modules set up their tables.
+  // Start counting at the first request: before it, modules only initialize.
   await page.route("**/api/token", async (route) => {
     await takeCoverage();
     await route.continue();
   });
   process.env.BROWSER = "true";
   const address = printedAddress();
-  // The command line loads a verb when it is named. Loaded before, since what modules run while they load does not count.
+  // Import the lazily loaded verb first: code that runs at import does not count.
   await import("../../src/cli/inspect/inspect.ts");
   const command = await recordFunctions(import.meta.url, async () => {
     const ended = runCli(["inspect", `${root}examples/sessions/opencode-session.json`, "--open"], "0.0.0");
@@ -42,7 +42,7 @@ export const travel: Journey = async ({ recordFunctions, buildPage, root }) => {
     process.emit("SIGINT");
     await ended;
   });
-  // Where the sources of the map are seen from: the folder in which vite would have written the script.
+  // The folder that source map paths are relative to.
   const base = `${root}src/inspector/page/dist`;
   const { result } = await takeCoverage();
   await browser.close();

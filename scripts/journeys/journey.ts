@@ -1,4 +1,4 @@
-/** One journey: prepares what it needs, then makes its way while functions are recorded; undefined where it cannot be made. */
+/** A journey: prepares what it needs, then runs while functions are recorded. Undefined when it cannot run here. */
 export type Journey = (tools: JourneyTools) => Promise<readonly RanFunctions[] | undefined>;
 
 export interface JourneyTools {

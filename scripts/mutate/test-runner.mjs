@@ -45,7 +45,7 @@ class BundleTestRunner {
 
   async mutantRun({ activeMutant: { id: mutantId }, mutantActivation, testFilter }) {
     if (!isInSample(mutantId, SAMPLE)) return { status: "error", errorMessage: "not in the sample" };
-    // Only one of the processes did the dry run; the others read what it found.
+    // One process did the dry run; the others read its result.
     this.#dryRun ??= JSON.parse(readFileSync(DRY_RUN_FILE, "utf8"));
     this.#load ??= await bundleTests(this.#files, askActive);
     const { spentMs, hits } = this.#dryRun;
@@ -74,7 +74,7 @@ class BundleTestRunner {
   }
 }
 
-/** What a promise gives, or nothing when it does not settle in time. */
+/** The value of a promise, or undefined when it does not settle in time. */
 async function settled(promise, maxMs) {
   let timer;
   const late = new Promise((resolve) => {
@@ -90,10 +90,10 @@ async function settled(promise, maxMs) {
 /** How long a test may wait, besides a multiple of what it took in the dry run. */
 const MAX_WAIT_MS = 5_000;
 
-/** The id of no mutant. */
+/** An id that no mutant has. */
 const NONE = -1;
 
-/** What the mutated code asks at every place that a mutant may change. */
+/** Answers whether a mutant is active, which the mutated code asks at every mutated place. */
 class ActiveMutant {
   id = NONE;
   hits = 0;
@@ -118,10 +118,10 @@ const askActive = (code) =>
     .replaceAll(/\bstryCov_9fa48\((?:"\d+",? ?)+\)/g, "0")
     .replaceAll(/\bstryMutAct_9fa48\("(\d+)"\)/g, "(activeMutant.id === $1 && activeMutant.hit())");
 
-/** One mutant of how many is tried; the others are errors, which nothing counts. */
+/** One mutant in this many is tried; the others count as errors and are ignored. */
 const SAMPLE = Number(process.env.CARRYOVER_MUTATE_SAMPLE ?? 1);
 
-/** In the copy of the project that Stryker makes. */
+/** Stored in Stryker's copy of the project. */
 const DRY_RUN_FILE = "dry-run.json";
 
 // Stryker's `TestStatus`, which its package does not export to JavaScript as a name.
@@ -145,7 +145,7 @@ async function runTest({ id, file, body }) {
   }
 }
 
-/** Gives properties the seed that they have everywhere, without which two runs cannot be compared. */
+/** Sets the fixed seed for property tests, without which runs cannot be compared. */
 const SETUP = "test/rig/setup.ts";
 
 // The hostile texts lie outside the project, where the copy that Stryker makes does not reach; a hook among the hooks that

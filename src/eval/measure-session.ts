@@ -57,7 +57,7 @@ export interface EvalOptions {
   readonly steps: number;
   /** The most probes of one session. */
   readonly maxProbes: number;
-  /** The time in milliseconds, for the speed. */
+  /** A clock in milliseconds, for the speed. */
   readonly now: () => number;
 }
 
@@ -112,7 +112,7 @@ const ROUNDS = 4;
 
 type Run = (messages: Transcript) => unknown;
 
-/** The best time of each of two functions, run alternately so that a busy machine slows both; the first round warms up. */
+/** The best time of two functions, run alternately so that a busy machine slows both. The first round warms up. */
 function timeAlternately(
   history: Transcript,
   runs: readonly [Run, Run],

@@ -222,7 +222,7 @@ function batchedPrune(): LoopWindow {
   };
 }
 
-/** What a Carryover session would have sent at each step, with the options of an agent's loop. */
+/** What a Carryover session would have sent at each step, with the options of an agent loop. */
 export function createSessionWindow(prune: SessionPruneOptions): LoopWindow {
   let nowMs = 0;
   const session = createSession(
@@ -256,13 +256,13 @@ const withoutUsage = cachePerObject((message: Message): Message => {
 const plainText = cachePerObject((message: Message) => plainMessages([message]).join(""));
 
 interface RefillOptions {
-  /** The window is filled anew when it is longer than this. */
+  /** The window is refilled when it is longer than this. */
   readonly gatherChars: number;
-  /** Its size after that. */
+  /** Its size after a refill. */
   readonly keepChars: number;
 }
 
-/** A window that grows by whole messages; when it is too long it is filled anew from the whole history, by line. */
+/** A window that grows by whole messages, and is refilled line by line from the whole history when it is too long. */
 export function createRefillWindow({ gatherChars, keepChars }: RefillOptions): LoopWindow {
   let filled: readonly string[] = [];
   return (history) => {

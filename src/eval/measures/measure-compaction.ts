@@ -102,7 +102,7 @@ function compareWays(
   return { historyChars: probe.historyChars, summaryChars: summaryText.length, ways };
 }
 
-/** Below this budget not every policy works. */
+/** Some policies do not work below this budget. */
 const MIN_BUDGET_CHARS = 512;
 const ORDINARY_EVERY_STEPS = 12;
 const ORDINARY_MIN_RESULTS = 40;

@@ -20,7 +20,7 @@ import { splitAtCompactions } from "../probe/places.ts";
 import { shareOf } from "../probe/score-text.ts";
 import { lastChars } from "./policies.ts";
 
-/** What is left of a session after compactions in a row, and what the ledger of files knows of it. */
+/** What remains of a session after several compactions, and how correct the list of files is. */
 export interface DriftMeasure {
   readonly points: readonly DriftPoint[];
   readonly files: LedgerScore | undefined;
@@ -45,7 +45,7 @@ export type DriftWay = "fold" | "forgetful-model" | "last-N" | "summaries";
 const ROUNDS: readonly number[] = [1, 2, 5, 10];
 const MIN_CALLS = 50;
 
-/** Compacts a session again and again, and looks what of its whole history is still before the model. */
+/** Compacts a session repeatedly and measures what of its history the model still sees. */
 export async function measureDrift({
   transcript,
 }: {
@@ -80,7 +80,7 @@ export async function measureDrift({
   return { points, files: scoreLedger(messages) };
 }
 
-/** Texts that have to stay whatever happens. */
+/** Pinned texts, which every compaction must keep. */
 const PINS: readonly string[] = [
   "Never push to the branch main without being asked.",
   "The port of the test database is 54329; its password is in the keychain.",
@@ -106,13 +106,13 @@ interface AfterCompaction {
   readonly compactions: number;
   /** The part of the session that was compacted until here. */
   readonly seen: Transcript;
-  /** What stands before the model. */
+  /** What the model sees. */
   readonly text: string;
 }
 
 /**
- * Compacts a tenth of the session after the other, without a tail. Before its part each window holds reads and searches
- * of the session once more, so that a compaction is one of a long window, as those of agents are.
+ * Compacts one tenth of the session after another, without a tail. Reads and searches of the session are added before
+ * each part, so that each compaction has a long window, as agents' compactions do.
  */
 async function compactInARow(
   messages: Transcript,
@@ -155,7 +155,7 @@ async function compactInARow(
 const MOST_ROUNDS = 10;
 const FILLER_CHARS = 150_000;
 
-/** A message with nothing but calls that changed nothing and did not fail. */
+/** The message reduced to its successful calls that changed nothing; an empty list when it has none. */
 function looksOf(message: Message): readonly Message[] {
   const parts = message.parts.filter(
     (part) =>
@@ -168,7 +168,7 @@ function looksOf(message: Message): readonly Message[] {
 
 type Left = Pick<DriftPoint, "instructions" | "pins" | "files" | "errors">;
 
-/** What a text holds of what matters in a history. */
+/** Creates a function that tells what of the important facts of a history a text contains. */
 function createTruth(messages: Transcript): (text: string) => Left {
   const instructions = messages
     .map(typedText)
@@ -187,15 +187,15 @@ function createTruth(messages: Transcript): (text: string) => Left {
   };
 }
 
-/** What is longer was pasted. */
+/** A longer message was pasted, not typed. */
 const MAX_INSTRUCTION_CHARS = 8_000;
 
-/** Blanks, fences around data and the colours of a terminal are no difference in words. */
+/** Ignores differences in blanks, fences and terminal colors. */
 function squeeze(text: string): string {
   return normalizeTypedText(text).replaceAll("&lt;", "<").replace(/\s+/g, " ").trim();
 }
 
-/** The first lines of errors of calls that were not made again with success. */
+/** First lines of errors of calls that later did not succeed. */
 function openErrors(messages: Transcript): readonly string[] {
   const open = new Map<string, string>();
   for (const part of callsOf(messages)) {
@@ -208,7 +208,7 @@ function openErrors(messages: Transcript): readonly string[] {
 }
 
 const MAX_ERROR_CHARS = 160;
-/** Errors older than the last of these are no longer what one works on. */
+/** Only the newest errors count as open. */
 const MAX_ERRORS = 5;
 
 function targetOf({ input }: ToolPart): string {
@@ -221,7 +221,7 @@ function targetOf({ input }: ToolPart): string {
 /** How a session left a file; `written`: created or changed, its tool does not say which. */
 type EditedState = "created" | "changed" | "written" | "deleted";
 
-/** What the results of tools say of the files that they changed; read from outputs, which the ledger does not look at. */
+/** File changes as reported in tool outputs, which the list of files does not read. */
 export function editedFiles(messages: Transcript): ReadonlyMap<string, EditedState> {
   const files = new Map<string, EditedState>();
   const set = (path: string, state: EditedState): void => {
@@ -262,7 +262,7 @@ function patchedFiles(output: string): readonly (readonly string[])[] {
   return [...list.matchAll(/^([AMD]) ([^\n"]+)$/gm)];
 }
 
-/** How the ledger of files agrees with what the tools said. */
+/** How well the list of files agrees with tool outputs. */
 export interface LedgerScore {
   /** Files that tools said they changed, and how many of them the ledger has, in the right state. */
   readonly edited: number;
@@ -270,7 +270,7 @@ export interface LedgerScore {
   /** Entries of the ledger that the tools' words can judge, and how many are right. */
   readonly judged: number;
   readonly right: number;
-  /** Entries that only a command told: nothing in the session says whether they are right. */
+  /** Entries from shell commands only: nothing in the session can confirm them. */
   readonly untold: number;
 }
 

@@ -5,9 +5,9 @@ import { isSummary, type Transcript } from "../../transcript/message.ts";
 import type { EvalSession } from "../probe/places.ts";
 
 /**
- * The requests of a session, each with an estimate of its whole prompt. System prompt and tools are in no file: what the
- * provider counted beyond the messages at the first request of a window, by the same model, is taken for them, and that
- * request is not judged.
+ * The requests of a session, each with an estimate of its whole prompt. System prompt and tools are not recorded.
+ * They are taken as what the provider counted beyond the messages at the first request of a window with the same
+ * model; that request itself is not judged.
  */
 export function measurePrompts({ transcript }: Pick<EvalSession, "transcript">): readonly PromptStep[] {
   let first: Prompt | undefined;
@@ -33,7 +33,7 @@ export function measurePrompts({ transcript }: Pick<EvalSession, "transcript">):
       isComparable = true;
       continue;
     }
-    // Thoughts that the model no longer reads are known to go.
+    // Thoughts of earlier turns are expected to disappear.
     const known = Math.max(0, largest.estimated - estimated);
     isComparable &&= largest.counted - known - counted <= MAX_LOST_SHARE * largest.counted;
     if (counted > largest.counted) largest = { counted, estimated };
@@ -62,7 +62,7 @@ export interface PromptStep {
   readonly isComparable: boolean;
 }
 
-/** A prompt grows; one that has lost more than this share of an earlier one is not what the file shows. */
+/** Prompts grow. One that lost more than this share was changed by the host in a way that the file does not show. */
 const MAX_LOST_SHARE = 0.1;
 
 interface Prompt extends UnscaledSize {

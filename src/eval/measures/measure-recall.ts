@@ -113,7 +113,7 @@ export function wordsOf(text: string): ReadonlySet<string> {
 
 const WORD = /[a-z0-9_]{3,}/g;
 const PASSAGE_CHARS = 1_000;
-/** What one recall gives at most. */
+/** The limit of one recall. */
 const RECALLED_CHARS = 8_000;
 
 /** The blocks of a history in pieces of whole lines, oldest first. */

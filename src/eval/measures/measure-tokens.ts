@@ -28,7 +28,7 @@ export function measureTokens({ transcript }: EvalSession): readonly TokenStep[]
 
 const MIN_CHARS = 400;
 
-/** Outside of these tokens per character something else was counted too, such as text that the host added. */
+/** Outside this range of tokens per character, something else was counted too, such as text that the host added. */
 const MIN_DENSITY = 0.12;
 const MAX_DENSITY = 0.9;
 

@@ -132,7 +132,7 @@ const OLD_INPUT_CHARS = 300;
 const MAX_RESULT_CHARS = 400_000;
 const HALVINGS = 18;
 
-/** Messages with the loosest limit on results that lets them fit. */
+/** Cuts results by age, with the largest limit at which the messages fit. */
 function fitByAge(transcript: Transcript, budgetChars: number): string {
   if (sum(plainLengths(transcript)) <= budgetChars) return plainMessages(transcript).join("");
   const headTail = new Set(
@@ -165,7 +165,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** The summary without a model of a session that is compacted here; an earlier summary is what was summed up before. */
+/** The summary without a model for a session that is compacted here; an earlier summary is its previous summary. */
 function fold(transcript: Transcript, budgetChars: number): string {
   if (transcript.length === 0) return "";
   const cleaner = createTextCleaner("off");

@@ -110,7 +110,7 @@ export interface HistoryBlock {
   readonly type: PlainPiece["type"];
   readonly startChar: number;
   readonly endChar: number;
-  /** Calls in the messages behind this one's. */
+  /** The number of calls in later messages. */
   readonly callsSince: number;
   /** How long the block is before unescaping. */
   readonly sentChars: number;

@@ -1,6 +1,6 @@
 import { unescapeText } from "./history-text.ts";
 
-/** The identifiers of a text with their class; only those that a model cannot know without having seen them. */
+/** The identifiers of a text with their class: only those that a model cannot know without having seen them. */
 export function findIdentifiers(text: string, workingDirectory = ""): ReadonlyMap<string, IdentifierClass> {
   const found = new Map<string, IdentifierClass>();
   // Each step blanks out what it took, so that a path inside a URL is not found a second time.
@@ -43,7 +43,7 @@ interface PathSearch {
 }
 
 function takePaths(token: string, { workingDirectory, found }: PathSearch): string {
-  // Longer runs are data, and the pattern takes quadratic time on them.
+  // Longer runs are data, and the pattern is quadratic on them.
   if (token.length > MAX_PATH_CHARS) return token;
   return token.replace(PATH_PATTERN, (written) => {
     const path = relativePath(written, workingDirectory);

@@ -133,10 +133,10 @@ function locateTargets(targets: readonly Mentioned[], history: HistoryText): rea
   }));
 }
 
-/** More places are not looked for. */
+/** At most this many places per target. */
 const MAX_PLACES = 24;
 
-/** Of longer lines only the text around the target must be kept. */
+/** In longer lines only the text around the target must be kept. */
 const MAX_LINE_CHARS = 240;
 const WINDOW_CHARS = 60;
 

@@ -36,7 +36,7 @@ export interface ChartBox extends ChartSpot {
 }
 
 interface LabelSurroundings {
-  /** What no label may cover. */
+  /** Points and lines that labels must not cover. */
   readonly obstacles: readonly ChartSpot[];
   readonly within: ChartBox;
 }

@@ -218,7 +218,7 @@ function pathOf(points: readonly ChartSpot[]): string {
   return points.map(({ left, top }) => `${round(left)},${round(top)}`).join(" ");
 }
 
-/** Spots along a line, so close that no label fits between them. */
+/** Points along a line, so close together that no label fits between them. */
 function spotsAlong(points: readonly ChartSpot[]): readonly ChartSpot[] {
   return points.flatMap((from, index) => {
     const to = points[index + 1] ?? from;

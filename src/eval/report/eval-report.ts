@@ -58,7 +58,7 @@ interface EvalControls {
   readonly overBudget: number;
 }
 
-/** How far a policy is ahead of another over the same probes, with a 95 % interval over sessions. */
+/** The difference between two policies on the same probes, with a 95% interval over sessions. */
 export interface PairedFigures {
   readonly policy: string;
   readonly against: string;
@@ -234,7 +234,7 @@ function summarizeCompaction(measures: readonly SessionMeasure[]): CompactionSum
   };
 }
 
-/** What is left after compactions in a row, and how well the ledger of files agrees with what tools said. */
+/** What remains after several compactions, and how well the list of files agrees with tool outputs. */
 interface DriftSummary {
   readonly points: readonly DriftFigures[];
   readonly files: LedgerFigures | undefined;

@@ -3,7 +3,7 @@ import type { InspectedSession } from "../view/types.ts";
 import type { Theme } from "./theme.ts";
 import { count, plural } from "./words/numbers.ts";
 
-/** What session this is, the search, and what is about the page itself. */
+/** Title, search, theme and help. */
 export function Header({ session, search, theme, onTheme, onHelp }: HeaderProps): VNode {
   return (
     <header class="head">

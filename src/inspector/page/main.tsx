@@ -272,7 +272,7 @@ interface LayoutInput extends Required<Pick<LayoutOptions, "b" | "windowTokens" 
   readonly requestsWith: LayoutOptions["requestsWith"] | undefined;
 }
 
-/** About what items cost so far: written to the cache once, then read by every request that had them. */
+/** Estimated cost of items so far: written to the cache once, then read by every request that contained them. */
 function itemCosts(session: InspectedSession, carried: (index: number) => number, scale: number): CostOf {
   const model = session.model ?? session.transcript.findLast((message) => message.model)?.model?.id;
   const price = model === undefined ? undefined : priceOf({ id: model }, { rows: session.models });
@@ -355,7 +355,7 @@ interface PanelProps {
   readonly tab: PanelTab;
   readonly tabs: readonly PanelTab[];
   readonly onTab: (tab: PanelTab) => void;
-  /** Closes the text, which on a small screen lies over the list. */
+  /** Closes the text; on a small screen it covers the list. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }

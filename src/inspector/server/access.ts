@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** Tokens have 256 bits and are kept only as hashes. */
+/** Creates an access list without tokens. Tokens have 256 bits, and only their hashes are kept. */
 export function createAccess(): Access {
   const invitations: Buffer[] = [];
   const admitted: Buffer[] = [];

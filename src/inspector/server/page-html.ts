@@ -21,7 +21,7 @@ export function* renderSingleFile(session: InspectedSession, assets: PageAssets)
   const policy = [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,
-    // A file has no origin to load a worker from: the worker's script comes from a blob.
+    // A local file has no origin to load a worker from, so the worker's script is a blob.
     "worker-src blob:",
     `style-src '${hashOf(style)}'`,
     "img-src data:",
@@ -42,7 +42,7 @@ export function* renderSingleFile(session: InspectedSession, assets: PageAssets)
   yield after;
 }
 
-/** No style and no script has it. */
+/** Cannot occur in style or script. */
 const SESSION_PLACE = "\0session\0";
 
 /** JSON that cannot end the script element in which it stands, piece by piece. */

@@ -47,7 +47,7 @@ function checkBody(request: RequestHead): Refusal | undefined {
   // A form on another site cannot send this content type without a preflight, which we never allow.
   if (type === undefined || moreTypes.length > 0 || !/^application\/json\s*(;|$)/i.test(type))
     return { status: 415, reason: "only JSON" };
-  // The page says how long its body is: a longer one was refused above, and Node reads no more than was said.
+  // The page declares the length of its body: a longer one was refused above, and Node reads no more than declared.
   const isOpenEnded = valuesOf(request, "transfer-encoding").length > 0;
   return isOpenEnded ? { status: 411, reason: "no length" } : undefined;
 }

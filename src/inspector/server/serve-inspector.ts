@@ -48,7 +48,7 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
       headersTimeout: headersMs,
       requestTimeout: headersMs * 2,
       connectionsCheckingInterval: Math.min(1_000, headersMs),
-      // A request without a host is refused by the guard, so that the answer has our headers.
+      // The guard refuses a request without a host, so that the answer has our headers.
       requireHostHeader: false,
     },
     answer,
@@ -139,8 +139,8 @@ function refuse(response: ServerResponse, { status, reason, allow }: Refusal): v
 }
 
 /**
- * The open connections. One too many takes the place of the oldest that follows no session: whoever sends half a request,
- * or does not read what he asked for, shuts nobody out.
+ * The open connections. When there are too many, the oldest one that follows no session is closed, so that a client
+ * that sends half a request cannot block others.
  */
 function createConnections() {
   const open = new Set<Socket>();
@@ -161,7 +161,7 @@ function createConnections() {
   };
 }
 
-/** Answers on the bare socket, where Node has made no request of what came in, and waits for no answer to that. */
+/** Answers on the raw socket when Node could not parse the request, and closes it. */
 function endSocket(socket: Duplex, status: number): void {
   if (!socket.writable) return void socket.destroy();
   const headers = Object.entries({ ...SECURITY_HEADERS, "content-length": "0", connection: "close" });

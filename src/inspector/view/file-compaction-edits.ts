@@ -5,7 +5,7 @@ import { hideStaleThoughts } from "../../session/thoughts.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import { type ModelRef, project } from "../../transcript/message.ts";
 
-/** The edits of a compaction for the file itself: those thoughts stay that its model takes behind a summary. */
+/** Adapts the edits of a compaction to the session file: thoughts that the model accepts after a summary stay. */
 export function editsOfFile(
   edits: readonly Edit[],
   plan: CompactionPlan,
@@ -17,11 +17,11 @@ export function editsOfFile(
 
 interface CompactedFile {
   readonly format: FormatName;
-  /** The model that goes on, as far as the file names it. */
+  /** The model that continues the session, when the file names it. */
   readonly reader: ModelRef | undefined;
 }
 
-/** The edits that leave out thoughts of what stays where their model would refuse them: a summary stands before them now. */
+/** Hides kept thoughts that their model would refuse, because a summary now stands before them. */
 export function refusedThoughts(
   { transcript, keptIds }: CompactionPlan,
   reader: ModelRef | undefined,
@@ -33,7 +33,7 @@ export function refusedThoughts(
   return hideStaleThoughts(transcript, new Set(refused.map(({ id }) => id)));
 }
 
-/** A tail begins with a message that is still there: one of nothing but thoughts may be gone. */
+/** The tail must begin with a message that still exists; one with nothing but thoughts may be gone. */
 function withTailStart(
   edits: readonly Edit[],
   { transcript, keptIds, firstKeptId }: CompactionPlan,
@@ -50,9 +50,9 @@ function withTailStart(
 }
 
 /**
- * Agents with compactions of their own leave what was summed up in the file, before the boundary, where its handles find
- * it; so do these. A folded message behind the first one that stays is moved there; OpenCode orders messages by time, so
- * that there it is hidden.
+ * Agents with their own compactions keep summarized messages in the file, before the boundary, where handles find
+ * them. This does the same. A summarized message after the first kept one is moved there; in OpenCode, which orders
+ * messages by time, it is hidden.
  */
 function placedEdits(
   edits: readonly Edit[],

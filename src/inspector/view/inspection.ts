@@ -48,13 +48,13 @@ export function createInspection(session: InspectedSession): Inspection {
   return inspectionOf(session, createCaches(familyOf(session)));
 }
 
-/** What stays valid when a session grows. */
+/** Caches that stay valid when a session grows. */
 interface Caches {
   readonly family: TokenFamily;
   readonly recorded: RecordedRows;
   readonly rows: Map<PolicyId, WindowRows>;
   readonly totals: WindowTotaller;
-  /** What policies kept at places of the session, by place, policy and budget. */
+  /** Counts of what policies kept, by probe, policy and budget. */
   readonly kept: Map<string, KeptCount>;
 }
 
@@ -100,7 +100,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     };
   }
 
-  /** What the messages of a run are estimated to take. */
+  /** Estimated tokens of the messages of a run. */
   function tokensOfRun(run: PolicyRun): number {
     const rows = createWindowRows(recorded)(run).reduce((sum, { keptTokens }) => sum + keptTokens, 0);
     return rows + insertedRows(run, recorded).reduce((sum, { tokens }) => sum + tokens, 0);
@@ -134,21 +134,21 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     return { maxTokens, windowTokens: budgetTokens, tokensOf: tokensOfRun };
   }
 
-  /** Its prices count as known where they are those of this very model. */
+  /** Prices count as known when they are those of this exact model. */
   const cachePrices = (): Pick<Parameters<typeof computeCacheCost>[0], "profile" | "pricesKnown"> => {
     const facts = modelFacts({ id: modelOf(session) ?? "" }, { rows: session.models });
     return { profile: cacheProfileOf(facts), pricesKnown: !facts.assumed.includes("cache") };
   };
   const sentAt = (upTo: number): Transcript => runOf({ policy: "as-sent", upTo }).run.left;
 
-  /** The size that the recording tells, and what the rows of the request that was counted sum up to. */
+  /** The recorded size of the window, and what the rows of that request add up to. */
   function recordedSize(upTo: number): RecordedSize {
     const known = sizes.get(upTo);
     if (known !== undefined) return known;
     const source = transcriptUpTo(upTo);
     const size = measureWindow(source);
     const counted = size.source === "usage" ? source.findLast(reportsContextUsage) : undefined;
-    // Edits that are newer than the count are not in it.
+    // Edits after the counted request are not in the count.
     const counting = (batches ?? []).filter(
       ({ at }) => counted !== undefined && at <= (counted.createdAt ?? at),
     );
@@ -161,7 +161,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   function sizeOfView(upTo: number, tokensAfter: number): ShownSize {
     const { tokens, source, rowTokens } = recordedSize(upTo);
     const systemTokens = source === "usage" ? Math.min(tokens, allTime().systemTokens) : 0;
-    // Nothing is outside of what is all estimated.
+    // When everything is estimated, nothing is outside the messages.
     const scale =
       source === "usage"
         ? scaleOf(rowTokens, tokens - systemTokens)
@@ -172,7 +172,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     return { tokens: Math.round(outsideTokens + tokensAfter * scale), source, outsideTokens, scale };
   }
 
-  /** What previews say of sizes is what the head of the page says. */
+  /** Previews use the same sizes as the head of the page. */
   function shownSizes(upTo: number): Pick<Parameters<typeof previewForks>[0], "now" | "tokensOfRun"> {
     return { now: inspectWindow({ policy: "as-sent", upTo }).size, tokensOfRun };
   }
@@ -182,7 +182,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     return shared;
   }
 
-  /** Of what was used next at a few places of the session, what a policy would have kept there. */
+  /** How much a policy would have kept of what the next steps used, at a few places of the session. */
   function keptBy(policy: PolicyId, budgetTokens: number): KeptByPolicy | undefined {
     const { workingDirectory } = session;
     probes ??= probesOf(
@@ -325,7 +325,7 @@ interface RecordedSize extends Pick<ShownSize, "tokens" | "source"> {
 
 interface CachedRun {
   readonly run: PolicyRun;
-  /** The budget of its own with which a policy was found to fit. */
+  /** The policy's own budget that was found to fit. */
   readonly budget?: number;
   view?: WindowView;
 }
@@ -338,7 +338,7 @@ function fittedRun(...asked: Parameters<typeof runWithin>): CachedRun {
 /** Enough for all policies at one moment, and what was sent before it. */
 const MAX_CACHED_RUNS = 12;
 
-/** Less would be no window. */
+/** A smaller window is useless. */
 const MIN_MESSAGE_TOKENS = 250;
 
 /** At how many places of a session policies are judged. */
@@ -369,7 +369,7 @@ function sizeOf(
   return { tokens, chars };
 }
 
-/** The messages with which two requests begin alike: the provider reads them from its cache. */
+/** The common prefix of two requests, which the provider reads from its cache. */
 function cachedPrefix(sent: Transcript, next: Transcript, rows: readonly MessageRow[]): CachedPrefix {
   const rowsById = new Map(rows.map((row) => [row.id, row]));
   let messages = 0;

@@ -22,7 +22,7 @@ export function itemTextOf({ source, left }: PolicyRun, place: ItemPlace): ItemT
   const cuts = textCuts(before, shown);
   const text = partTexts(message, part, "recorded").find(({ side }) => side === place.side);
   const moreChars = text === undefined ? 0 : charsOfText(text) - text.text.length;
-  // Behind the text, so that the cuts in it stay where they are.
+  // At the end, so that the positions of cuts stay valid.
   return { before: moreChars > 0 ? `${before}${notRead(moreChars)}` : before, after: shown, ...cuts };
 }
 

@@ -38,20 +38,20 @@ export function sumKinds(rows: readonly MessageRow[]): Record<keyof KindTokens, 
   return kinds;
 }
 
-/** What estimates are multiplied with to be at most what was counted. */
+/** Factor that scales estimates to at most the counted size. */
 export function scaleOf(estimatedTokens: number, countedTokens: number): number {
   return estimatedTokens === 0
     ? 1
     : Math.max(LEAST_SCALE, Math.min(MOST_SCALE, countedTokens / estimatedTokens));
 }
 
-/** How far estimates are trusted to be too small: what is beyond was not recorded. */
+/** The largest factor: what remains beyond it was not recorded. */
 const MOST_SCALE = 1.15;
 
-/** So that one can divide by it, where the provider counted nothing beyond system prompt and tools. */
+/** Not zero, because it is a divisor; used when the provider counted nothing beyond system prompt and tools. */
 const LEAST_SCALE = 1e-6;
 
-/** The kinds of a window whose scale is known, with what is not in the messages. */
+/** Scales the kinds of a window, and adds what is outside its messages. */
 export function scaleKinds(
   estimated: KindTokens,
   { scale, outsideTokens, systemTokens }: KindScale,

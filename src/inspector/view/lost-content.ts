@@ -8,8 +8,8 @@ import { partTexts } from "./part-texts.ts";
 import type { CompactionMoment, LostContent } from "./types.ts";
 
 /**
- * What each compaction of a session kept, and what was needed again: names, paths and lines that the next steps used
- * and that stood only in what it took away, and files that were read again.
+ * What each compaction lost: names, paths and lines that the next steps used but that were only in summarized
+ * messages, and files that were read again.
  */
 export function lostContent(
   transcript: Transcript,
@@ -48,7 +48,7 @@ interface LostOptions {
   readonly workingDirectory?: string | undefined;
 }
 
-/** How far ahead is looked for what was needed. */
+/** How many steps to look ahead. */
 export const NEXT_STEPS = 20;
 const MAX_MISSING = 100;
 const MAX_NAME_CHARS = 200;

@@ -60,7 +60,7 @@ export interface PartText {
   readonly wholeChars?: number;
 }
 
-/** `recorded`: everything that was written down. `shown`: cleared outputs as their placeholder, cut inputs as they read. */
+/** `recorded`: the full text. `shown`: cleared outputs as placeholders, cut inputs as shortened. */
 export type TextsAs = "recorded" | "shown";
 
 /** How long a text is in the file. */
@@ -72,7 +72,7 @@ function wholeChars(cut: Cut | undefined): { readonly wholeChars?: number } {
   return cut?.method === "size" ? { wholeChars: cut.originalChars } : {};
 }
 
-/** How many pictures and other files that are no text a part contains. */
+/** The number of pictures and other non-text files in a part. */
 export function countMedia(part: Part, as: TextsAs): number {
   const outcome = part.type === "tool" ? (as === "shown" ? shownOutcome(part) : part.outcome) : undefined;
   const files = outcome?.status === "done" ? outcome.attachments : [part];
@@ -101,5 +101,5 @@ export function isCompactionSummary({ summary, error, metadata }: Message): bool
   return (summary === true && error === undefined) || metadata?.kind === "compaction_summary";
 }
 
-/** What a picture or another file counts as. */
+/** Tokens of a picture or another file. */
 export const MEDIA_TOKENS: number = IMAGE_CHARS / 4;

@@ -1,7 +1,10 @@
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 
-/** Gives the first messages as they were then: what was cleared later is not cleared yet. Other messages stay the same objects. */
+/**
+ * Gives the first `count` messages as they were at that time: what was cleared later is restored. Other messages stay
+ * the same objects.
+ */
 export function createPastTranscript(transcript: Transcript): (count: number) => Transcript {
   const cleared = transcript.flatMap((message, index) =>
     message.parts.some((part) => isClearedAfter(part, Number.NEGATIVE_INFINITY)) ? [index] : [],

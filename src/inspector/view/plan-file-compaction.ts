@@ -79,7 +79,7 @@ export function compactFileWithoutModel(file: RecordedFile, options: FileCompact
   return settled.status === "compacted" ? { ...settled, plan, summary } : settled;
 }
 
-/** What the facts leave to the prose of a summary. */
+/** The share of prose in a summary; facts take the rest. */
 const PROSE_SHARE = 0.4;
 
 function smallerOf(one: FactsBudget, other: FactsBudget): FactsBudget {

@@ -125,7 +125,7 @@ export function clampBudget(budget: PolicyBudget, asked: number | undefined): nu
   return Math.min(budget.max, Math.max(budget.min, wanted));
 }
 
-/** Less could not hold the frame of a child's text and its notices. */
+/** Less cannot hold the frame of a child's text and its notices. */
 const MIN_CHARS = 512;
 
 function charLimits(label: string, chars: number): PolicyBudget {
@@ -138,7 +138,7 @@ function charLimits(label: string, chars: number): PolicyBudget {
   };
 }
 
-/** Labels and line breaks around messages: with this factor every text fits. */
+/** Room for labels and line breaks: with this factor every text fits. */
 const ROOM_FOR_LABELS = 1.2;
 
 function tokenLimits(
@@ -160,7 +160,7 @@ interface PolicyRequest {
   readonly policy: PolicyId;
   /** In the policy's unit, within its limits; 0 where it has none. */
   readonly budget: number;
-  /** What a compaction of a session leaves word for word; the engine's choice when unset. */
+  /** Tokens that a compaction keeps word for word; the engine's choice when unset. */
   readonly keepTokens?: number;
   /** Most tokens of a summary; a share of what it stands for when unset. */
   readonly summaryTokens?: number;
@@ -204,8 +204,8 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
 }
 
 /**
- * Runs a policy with the largest budget of its own that was found to leave at most so many tokens. One that may take out
- * no more leaves what it must, as pruning leaves everything that is no output.
+ * Runs a policy with the largest own budget for which the window has at most `maxTokens`. A policy that cannot remove
+ * more leaves a larger window; pruning, for example, only clears outputs.
  */
 export function runWithin(
   source: Transcript,
@@ -238,7 +238,7 @@ export function runWithin(
     }
     return best ?? { ...run(source, { ...request, budget: least }), budget: least };
   };
-  // Whole messages stay or go: a step that is too small changes nothing.
+  // Steps must not be too small: whole messages stay or go.
   const less = (budget: number, tokens: number): number =>
     tokens > maxTokens
       ? budget - Math.max(tokens - maxTokens, maxTokens * LEAST_STEP)
@@ -281,15 +281,15 @@ export function runWithin(
 }
 
 const MAX_TRIES = 5;
-/** How much of the budget must be used for another try not to be worth it, and what a try aims at. */
+/** Stop trying when this share of the budget is used; and the share that a try aims at. */
 const NEAR_ENOUGH = 0.9;
 const NEAR = 0.98;
 const LEAST_STEP = 0.06;
 
 interface RunLimits {
-  /** What the messages may take, by the estimates of the rows. */
+  /** Limit for the messages, in estimated tokens of the rows. */
   readonly maxTokens: number;
-  /** What the whole window may take: for a session, the window of its model. */
+  /** Limit for the whole window; for a session, the window of its model. */
   readonly windowTokens: number;
   readonly tokensOf: (run: PolicyRun) => number;
 }
@@ -299,7 +299,7 @@ interface FittedRun extends PolicyRun {
   readonly budget: number;
 }
 
-/** Old work gives way line by line; what is still too much is taken from the oldest messages on. */
+/** Removes old work line by line; if that is not enough, hides the oldest messages. */
 function linesRun(source: Transcript, budgetChars: number): PolicyRun {
   const lines = keepLines({ keepChars: budgetChars });
   const run = runOf(source, [lines]);
@@ -312,7 +312,7 @@ function newestRun(source: Transcript, budgetChars: number, stages: readonly Sta
     return runStagesOn(source, [...stages, compactionBoundary({ from: "summary" }), newest]);
   };
   const run = within(budgetChars);
-  // A newest message that is too long is shortened as it is rendered, which is without its reasoning.
+  // The newest message is shortened as rendered, which leaves out its reasoning.
   const overChars = countedChars(run.left) - budgetChars;
   return overChars > 0 ? within(budgetChars - overChars) : run;
 }
@@ -330,7 +330,7 @@ function countedText(message: Message): string {
     .join("");
 }
 
-/** The edits of a batch, as long as its messages are there. */
+/** A stage with the edits of a batch, if its messages are there. */
 function stageOf({ edits }: EditBatch): Stage {
   return (transcript) => (hasTargets(edits, transcript) ? edits : []);
 }
@@ -341,7 +341,7 @@ function runOf(source: Transcript, stages: readonly Stage[]): PolicyRun {
 }
 
 function runStagesOn(source: Transcript, stages: readonly Stage[]): PolicyRun {
-  // Nothing shown depends on the time of an edit.
+  // The time of an edit does not matter here.
   const { transcript, edits } = runStages(source, stages, { at: 0 });
   return { source, edits, left: transcript.filter(isVisibleToModel) };
 }
@@ -373,7 +373,9 @@ function sessionRun(source: Transcript, request: PolicyRequest): PolicyRun {
   return runOf(source, [() => edits]);
 }
 
-/** What a session does when a window is refused as too small, as far as no model is needed: the last step always fits. */
+/**
+ * Runs the retry steps of a session after a refused request, as far as they need no model; the last step always fits.
+ */
 function recoveryRun(source: Transcript, limitTokens: number): PolicyRun {
   const steps: Stage[] = [];
   const tried: RecoveryRung[] = [];

@@ -99,7 +99,7 @@ export function previewForks(source: ForkSource, options: ForkWanted): ForkPrevi
 
 type ForkWanted = ForkPreviewOptions & { readonly budgetChars: number };
 
-/** A child reads a preamble and labels beside its messages: these come out of its budget too. */
+/** The preamble and labels of a child count against its budget too. */
 function smallerBudget({ budgetTokens, budgetChars }: ForkWanted, tokens: number): number | undefined {
   if (budgetTokens === undefined || tokens <= budgetTokens || budgetChars <= MIN_BUDGET_CHARS)
     return undefined;
@@ -133,7 +133,7 @@ interface Inherited {
   readonly text: string;
   readonly preamble: string;
   readonly count: number;
-  /** What is sent as messages takes; nothing where everything is one text. */
+  /** Tokens sent as messages; 0 when everything is one text. */
   readonly messageTokens: number;
 }
 
@@ -252,7 +252,7 @@ export function computeCacheCost(input: CacheCostInput): CacheCost {
 interface CacheCostInput {
   readonly profile: CacheProfile;
   readonly pricesKnown: boolean;
-  /** The next request when nothing is changed, all of it cached. */
+  /** Tokens of the next request when nothing is changed, all cached. */
   readonly unchangedTokens: number;
   readonly changedTokens: number;
   /** The prefix that both share. */

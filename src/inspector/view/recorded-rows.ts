@@ -98,7 +98,7 @@ function unknownItem(message: Message): ItemRow {
   return withRemainder(item, nothingKept({ stage: RECORDED, reason: hiddenReason(message) }));
 }
 
-/** The item with what the session's own program had hidden or cleared of it. */
+/** The item minus what the session's own program had hidden or cleared. */
 function asRecorded(item: ItemRow, message: Message, { part, tokensOf }: Measured): ItemRow {
   const without = (reason: string): ItemRow => withRemainder(item, nothingKept({ stage: RECORDED, reason }));
   if (!isVisibleToModel(message)) return without(hiddenReason(message));
@@ -118,7 +118,7 @@ function hiddenReason({ metadata }: Message): string {
   return metadata?.kind === "tool_result_archived" ? metadata.kind : "hidden";
 }
 
-/** The stage of what the session's own program had left out before it was recorded. */
+/** Stage name for what the session's own program had left out. */
 const RECORDED = "recorded";
 
 /** The item with only a remainder kept, and the reason. Never more is kept than there was. */
@@ -138,7 +138,7 @@ export function withRemainder(item: ItemRow, { fate, why, chars, tokens }: Remai
   };
 }
 
-/** What is kept of an item: nothing, for this reason. */
+/** The remainder of an item of which nothing is kept. */
 export function nothingKept(why: EditReason): Remainder {
   return { fate: fateOfReason(why.reason, "all"), why, chars: 0, tokens: 0 };
 }
@@ -150,7 +150,7 @@ interface Remainder {
   readonly tokens: number;
 }
 
-/** How many times as long a text is in the file as what was kept of it. */
+/** The length in the file relative to what was read of it. */
 function shareRead(text: PartText): number {
   return text.text === "" ? 1 : charsOfText(text) / text.text.length;
 }

@@ -16,7 +16,7 @@ export function textCuts(before: string, after: string): TextCuts {
   let cursor = headChars;
   let misses = 0;
 
-  /** Matches a stretch of the second text if it occurs in the first behind all matches so far. */
+  /** Matches a stretch of the second text if the first contains it after all previous matches. */
   function take(run: TextRange, find: FindText): boolean {
     const found = find({ before, text: after.slice(run.start, run.end), from: cursor, end: beforeEnd });
     if (found === -1) return false;
@@ -123,7 +123,7 @@ function stretchesOf(text: string, { start, end, separator }: Stretches): readon
   return stretches;
 }
 
-/** Blank lines may have been dropped, so they end a stretch too. */
+/** Blank lines may be missing in the second text, so they also end a stretch. */
 const GAP: RegExp = new RegExp(`\\n?${GAP_MARKER.replace(/[[\].]/g, "\\$&")}\\n?|\\n{2,}`);
 const LINE_END: RegExp = /\n/;
 

@@ -71,7 +71,7 @@ export interface WindowOptions {
   readonly policy: PolicyId;
   /** In the policy's unit; its default when unset. */
   readonly budget?: number;
-  /** How large the whole window may be: the policy's own budget is the largest found with which it is not larger. */
+  /** Limit for the whole window: the policy gets the largest own budget that stays within it. */
   readonly budgetTokens?: number;
   /** How many messages from the start have happened; all when unset. */
   readonly upTo?: number;
@@ -82,10 +82,10 @@ export interface WindowView extends Sizes {
   readonly policy: PolicyId;
   /** The budget that was applied, within its limits. */
   readonly budget?: number;
-  /** How large the window was allowed to be; a policy that cannot take out more leaves it larger. */
+  /** The limit that was asked for; a policy that cannot remove more exceeds it. */
   readonly budgetTokens?: number;
   readonly upTo: number;
-  /** How large the window is; everything that says so says this. */
+  /** The size of the window, as shown everywhere on the page. */
   readonly size: ShownSize;
   /** One a message, oldest first, also for those before a compaction. Rows of messages that share a fate are the same objects from view to view. */
   readonly rows: readonly MessageRow[];
@@ -110,14 +110,17 @@ export interface Sizes {
   readonly charsAfter: number;
 }
 
-/** The size of a window: what the provider counted, carried on by estimates; of another policy, with what that leaves out. */
+/**
+ * The size of a window: the provider's count plus estimates of later messages; for another policy, minus what it
+ * removes.
+ */
 export interface ShownSize {
   readonly tokens: number;
   /** `usage`: mostly counted by the provider. */
   readonly source: "usage" | "heuristic";
   /** What of it is not in the messages: system prompt, tool definitions, thinking that is not recorded. 0 when unknown. */
   readonly outsideTokens: number;
-  /** What estimates of texts are multiplied with, so that they and what is outside sum up to the size. */
+  /** Factor for text estimates, so that they and `outsideTokens` add up to the size. */
   readonly scale: number;
 }
 

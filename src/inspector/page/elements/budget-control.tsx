@@ -45,7 +45,7 @@ export function BudgetControl({ id, shared, budgetTokens, onBudget }: BudgetCont
 }
 
 export interface BudgetControlProps {
-  /** Tells it apart from the others on the page. */
+  /** Unique on the page. */
   readonly id: string;
   /** Its limits. */
   readonly shared: PolicyBudget;

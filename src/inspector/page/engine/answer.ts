@@ -22,7 +22,7 @@ import type {
 } from "../../view/types.ts";
 import type { Side } from "../state/band-layout.ts";
 
-/** Creates the side that computes: it answers questions about one session with the engine, on whichever thread it is called. Never throws. */
+/** Creates the engine side: answers questions about one session, on whatever thread it runs. Never throws. */
 export function createAnswerer(): Answerer {
   let inspection: Inspection | undefined;
   /** The windows that were sent last. */
@@ -97,7 +97,7 @@ export function serveWorker(scope: WorkerScope, answer: Answerer): void {
   });
 }
 
-/** What is used of a worker's global object. */
+/** The part of a worker's global object that is used. */
 export interface WorkerScope {
   addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
   postMessage(message: unknown): void;
@@ -195,7 +195,7 @@ export type SentWindows = Windows<SentView>;
 
 type SentView = Omit<WindowView, "rows"> & { readonly rowCount: number };
 
-/** A view and those of its rows that the page does not have: a small change of a budget changes few of ten thousand rows. */
+/** A view with the rows that the page does not have yet: moving a budget slider changes few of ten thousand rows. */
 export function diffView({ rows, ...rest }: WindowView, known: readonly MessageRow[]): SentRows {
   const changed = rows.filter((row, index) => row !== known[index]);
   const slices: (readonly MessageRow[])[] = [];
@@ -207,13 +207,13 @@ export function diffView({ rows, ...rest }: WindowView, known: readonly MessageR
 
 interface SentRows {
   readonly view: SentView;
-  /** The rows that differ, few enough in a slice that reading it drops no frame. */
+  /** The changed rows, in slices small enough that reading one drops no frame. */
   readonly slices: readonly (readonly MessageRow[])[];
 }
 
 const SLICE_ROWS = 400;
 
-/** The view again; rows that were not sent are the known objects. */
+/** Rebuilds the view; rows that were not sent are taken from the known ones. */
 export function patchView(
   { rowCount, ...rest }: SentView,
   { changed, known }: { readonly changed: readonly MessageRow[]; readonly known: readonly MessageRow[] },

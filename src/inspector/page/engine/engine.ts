@@ -15,7 +15,9 @@ import {
   type Windows,
 } from "./answer.ts";
 
-/** Gives the newest answer that there is, and whether a newer one is being computed, so that typing and sliding never wait. */
+/**
+ * Gives the newest answer so far, and whether a newer one is being computed, so that typing and sliding never block.
+ */
 export function useAnswer<Type extends QuestionType>(
   { session, engine }: AskedSession,
   question: QuestionOf<Type>,
@@ -62,13 +64,13 @@ interface AskedQuestion<Type extends QuestionType = QuestionType> {
   readonly onAnswer: (answered: AnsweredQuestion<Type>) => void;
 }
 
-/** An answer with its question, since something newer may have been asked meanwhile. */
+/** An answer with its question: a newer question may have been asked meanwhile. */
 export type AnsweredQuestion<Type extends QuestionType = QuestionType> = {
   readonly session: InspectedSession;
   readonly question: QuestionOf<Type>;
 } & ({ readonly answer: Answers[Type] } | { readonly problem: string });
 
-/** Starts the engine in a worker, or on the page's own thread, with a warning in the console, where no worker can be had. */
+/** Starts the engine in a worker. Without workers it runs on the page's own thread, with a warning in the console. */
 export function startEngine(openWorker: () => Worker): Engine {
   return createEngine((queue) => {
     let runner: EngineRunner;
@@ -89,9 +91,9 @@ export function startEngine(openWorker: () => Worker): Engine {
   });
 }
 
-/** Connects the page with a runner. The session is sent once, and after that only what changes of it. */
+/** Connects the page with a runner. The session is sent once, later only its changes. */
 export function createEngine(connect: (queue: EngineQueue) => EngineRunner): Engine {
-  // The map keeps the order in which types began to wait, so none starves behind a slider that moves.
+  // A map keeps insertion order, so no type of question starves while a slider moves.
   const waiting = new Map<QuestionType, WaitingQuestion>();
   const running = new Map<number, WaitingQuestion>();
   const listened = new Set<QuestionType>();
@@ -148,7 +150,7 @@ export function createEngine(connect: (queue: EngineQueue) => EngineRunner): Eng
   });
 
   function windowsOf({ sequence, rows }: WaitingQuestion, { a, b, ...rest }: SentWindows): Windows {
-    // Rows are left out only if the held windows are the ones that were sent last.
+    // Rows are only left out when the runner's windows are the ones that were sent last.
     const known = held?.windows;
     const windows = {
       ...rest,
@@ -164,7 +166,7 @@ export function createEngine(connect: (queue: EngineQueue) => EngineRunner): Eng
       const { type } = asked.question;
       newest = asked.session;
       listened.add(type);
-      // That type, question and listener belong together is more than the type of a map can express.
+      // The type of a map cannot express that question and listener belong together.
       waiting.set(type, { sequence: ++sequence, asked: asked as unknown as AskedQuestion, rows: noRows() });
       runner.wake();
     },
@@ -179,13 +181,13 @@ export function createEngine(connect: (queue: EngineQueue) => EngineRunner): Eng
 export interface EngineQueue {
   next(): EngineAsk | undefined;
   reply(reply: EngineReply): void;
-  /** The questions that were taken and not answered wait again, and the session is sent again: their runner is gone. */
+  /** Puts unanswered questions back in the queue and sends the session again: the runner is gone. */
   requeue(): void;
 }
 
 /** Port: runs the engine, on this thread or another. */
 interface EngineRunner {
-  /** There is a question to take. */
+  /** Called when a question waits. */
   wake(): void;
 }
 
@@ -203,7 +205,7 @@ interface WorkerOptions {
   readonly onFailure: (why: string) => void;
 }
 
-/** Runs the engine in a worker, one question at a time: a question that waits here can still be replaced. */
+/** Runs the engine in a worker, one question at a time: a waiting question can still be replaced by a newer one. */
 function runInWorker(queue: EngineQueue, { worker, onFailure }: WorkerOptions): EngineRunner {
   let isBusy = false;
   const failed = new AbortController();
@@ -261,8 +263,8 @@ const SLOW_MS = 40;
 const DEBOUNCE_MS = 120;
 
 /**
- * Opens a worker that runs the page's own script: from its URL, or from its text where the page is a single file.
- * Throws where there can be no worker.
+ * Opens a worker with the page's own script, by its URL or, in a single-file page, by its text. Throws when workers
+ * are not available.
  */
 export function openWorker(script: HTMLScriptElement): Worker {
   const url =

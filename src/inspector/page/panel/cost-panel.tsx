@@ -16,7 +16,7 @@ import { messageRanges } from "../state/band-layout.ts";
 import { count, plural, short } from "../words/numbers.ts";
 import { Pick, type Picks } from "./pick.tsx";
 
-/** What the session cost, and which requests did not find in the cache what was there before. */
+/** What the session cost, and which requests had cache misses. */
 export function CostPanel({ session, onMoment, ...picks }: CostPanelProps): VNode {
   const { cost } = session;
   if (cost === undefined)

@@ -4,7 +4,10 @@ import type { TextRange } from "../../view/types.ts";
 import { makeFocusable } from "../elements/focusable.ts";
 import { count } from "../words/numbers.ts";
 
-/** A text with some of it marked; of a very long one only a part, and more on demand. Hits of a search count before all else, and the first is scrolled to. */
+/**
+ * Shows a text with marked ranges; a very long one in pieces, with more on demand. Search hits take priority, and the
+ * first is scrolled into view.
+ */
 export function LongText(props: LongTextProps): VNode {
   const { text, label, hits = [] } = props;
   const { ranges, mark } =
@@ -22,7 +25,7 @@ export function LongText(props: LongTextProps): VNode {
   const { pieces, hiddenChars } = textPieces(text, {
     ranges,
     maxChars: MAX_CHARS * times,
-    // Every marked range must be visible, so the text between is shortened first.
+    // Every marked range must be visible, so the text between them is shortened first.
     pieceChars: ranges.length === 0 ? Number.POSITIVE_INFINITY : PIECE_CHARS * times,
   });
   return (

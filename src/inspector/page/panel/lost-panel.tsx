@@ -119,7 +119,7 @@ function Compaction({ number, lost, fromIndex, session, onMoment, ...picks }: Co
 
 interface CompactionProps extends CostPanelProps {
   readonly number: number;
-  /** Where the window before it began. */
+  /** Where the window before this compaction began. */
   readonly fromIndex: number;
   readonly lost: LostContent;
 }

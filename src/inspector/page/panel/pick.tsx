@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from "preact";
 import type { ListFilter } from "../state/band-layout.ts";
 import type { PageAction } from "../state/page-state.ts";
 
-/** A row's name that filters the list by it, or no longer. */
+/** A button with a row's name that switches the filter by it on and off. */
 export function Pick({ by, value, filter, dispatch, title, children }: PickProps): VNode {
   return (
     <button

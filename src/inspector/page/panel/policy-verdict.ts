@@ -10,7 +10,7 @@ export function policyVerdict(
     const found = kept.find(({ policy }) => policy === id);
     return found === undefined || found.neededCount === 0 ? 0 : found.keptCount / found.neededCount;
   };
-  // What is kept counts; of those that keep about as much the cheapest.
+  // Rank by what is kept; among policies that keep about the same, by cost.
   const rank = (one: PolicyResult, other: PolicyResult): number =>
     Math.round(20 * shareOf(other)) - Math.round(20 * shareOf(one)) ||
     one.cache.relativeCost - other.cache.relativeCost;

@@ -101,13 +101,13 @@ function newSizes({ inserted }: WindowView): Sizes {
   };
 }
 
-/** What system prompt, tools and thinking that was not recorded take: a policy changes nothing of it. */
+/** Tokens outside the messages (system prompt, tools, unrecorded thinking), which no policy changes. */
 function outsideOf({ size }: WindowView): Sizes {
   const estimated = size.outsideTokens / size.scale;
   return { tokensBefore: estimated, tokensAfter: estimated, charsBefore: 0, charsAfter: 0 };
 }
 
-/** Everything: in the window it is the number in the head of the page. */
+/** The total: the number in the head of the page. */
 function wholeOf(view: WindowView): Sizes {
   const { outsideTokens, scale, tokens } = view.size;
   return { ...view, tokensBefore: view.tokensBefore + outsideTokens / scale, tokensAfter: tokens / scale };

@@ -2,7 +2,7 @@ import { groupBy } from "../../../text/group-by.ts";
 import { kindOf } from "../../view/kinds.ts";
 import type { Fate, InsertedRow, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
 
-/** Lays out one band an item, all of one height: oldest on top, or those that were asked for as they were asked for. */
+/** Lays out one band per item, all of the same height: oldest on top, or in the chosen order. */
 export function layoutBands(a: WindowView, options: LayoutOptions): BandLayout {
   const { list } = options;
   return list !== undefined && (list.sort !== "time" || Object.keys(list.filter).length > 0)
@@ -77,7 +77,7 @@ function layoutAll(a: WindowView, { b, windowTokens, last, list }: LayoutOptions
   });
 }
 
-/** While a slider moves most layouts are never asked for a place. */
+/** Computed lazily: while a slider moves, most layouts are never asked for a place. */
 function withPlaces(layout: Omit<BandLayout, "places">): BandLayout {
   let places: ReadonlyMap<string, number> | undefined;
   return {
@@ -171,7 +171,7 @@ export function reasonKey(row: Pick<ItemRow, "stage" | "reason" | "fate">): stri
   return `${row.stage ?? ""}/${row.reason ?? ""}/${row.fate}`;
 }
 
-/** The messages before the window, where they are one line. */
+/** The messages before the window when they are folded into one line. */
 function foldedRows(view: WindowView, list: ListChoice | undefined): readonly MessageRow[] {
   return list?.earlier === "folded" ? view.rows.slice(0, firstSent(view) ?? 0) : [];
 }

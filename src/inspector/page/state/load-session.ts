@@ -21,7 +21,10 @@ export interface LoadProgress {
   readonly totalMessages: number;
 }
 
-/** Fetches the session in pages. The address holds a one-time token, which is removed from it at once; loaded again, the tab still has the one it was given. */
+/**
+ * Fetches the session in pages. The one-time token is removed from the address at once; after a reload the tab uses
+ * the token that it was given.
+ */
 async function fetchSession(onProgress: (progress: LoadProgress) => void): Promise<LoadedSession> {
   const headers = { authorization: `Bearer ${await exchangeToken()}` };
   const get = async <Answer>(path: string): Promise<Answer> => {
@@ -65,7 +68,7 @@ async function exchangeToken(): Promise<string> {
   return token;
 }
 
-/** Kept for this tab, so that it can be loaded again; good for nothing once the server has ended. */
+/** Survives a reload of this tab; useless after the server has ended. */
 const TOKEN_ITEM = "carryover-token";
 const AGAIN =
   "Every address works once. Press Enter in the terminal for another, or run carryover inspect --open again.";

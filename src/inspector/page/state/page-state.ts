@@ -53,7 +53,7 @@ export function nextState(state: PageState, action: PageAction): PageState {
   }
 }
 
-/** The options of one side's window. The budget that the policies share is known once the engine has answered. */
+/** The options of one side's window. The shared budget is known after the engine's first answer. */
 export function windowOptions(
   state: PageState,
   side: Side,
@@ -64,7 +64,7 @@ export function windowOptions(
   return { policy, upTo: state.upTo, ...(budgetTokens !== undefined && { budgetTokens }) };
 }
 
-/** The budget of a side: one for all policies. Only a session fills the window of its model until the user sets another. */
+/** The budget of a side. Policies share one; only a Carryover session defaults to the window of its model. */
 export function budgetOf(
   { policy, budgetTokens }: PolicyChoice,
   { shared, windowTokens }: BudgetDefaults,
@@ -118,18 +118,18 @@ export type PageAction =
   | { readonly type: "search"; readonly query: string }
   | { readonly type: "help"; readonly help: "open" | "closed" };
 
-/** The second side as a comparison begins: never the same as the first, which would show nothing. */
+/** The policy of the second side when a comparison starts: never the same as the first. */
 function otherPolicy({ a, b }: PageState): PolicyChoice {
   if (b.policy !== a.policy) return b;
   return { ...b, policy: a.policy === "as-sent" ? "fixed" : "as-sent" };
 }
 
-/** The list with these fields of its filter set; a field that is set to what it was, or to nothing, is taken out. */
+/** Toggles fields of the filter: a field that already has the value, or gets an empty one, is removed. */
 function filtered(list: ListChoice, fields: ListFilter): ListChoice {
   const kept = Object.entries({ ...list.filter, ...fields }).filter(
     ([name, value]) => value !== "" && !(name in fields && list.filter[name as keyof ListFilter] === value),
   );
-  // What became of something is mostly asked of what is before the window; what a table names may be anywhere.
+  // These filters often match messages before the window, so unfold those.
   const isAnywhere = [fields.fate, fields.reason, fields.messages, fields.handle].some(
     (field) => field !== undefined,
   );

@@ -7,7 +7,7 @@ import type { PageAction } from "../state/page-state.ts";
 import { KIND_WORDS } from "../window/window-head.tsx";
 import { inProject } from "../words/item-label.ts";
 
-/** What of the list is shown: its order, and filters by kind, tool and file; what a table filtered can be taken back here. */
+/** Order of the list and filters by kind, tool and file; filters set by a table can be removed here. */
 export const ListTools: ComponentClass<ListToolsProps> = memo(function ListTools(props) {
   const { view, session, list, dispatch } = props;
   const { earlier, sort, shape, filter } = list;

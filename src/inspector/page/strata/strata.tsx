@@ -64,7 +64,7 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
         onPointerLeave={() => setHovered(undefined)}
         onClick={({ target }) => {
           const key = keyOf(target);
-          // A focused band would lose the focus when it scrolls out of the document.
+          // Focus the list instead of the band, which loses the focus when it scrolls out of the document.
           scroller.current?.focus();
           if (key !== undefined) onOpen(key);
         }}

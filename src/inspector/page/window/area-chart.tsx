@@ -209,7 +209,7 @@ interface CostLine extends Pick<AreasProps, "costs" | "messages"> {
   readonly color: (name: string) => string;
 }
 
-/** The cost so far as a line; its end is as high as the plot, whatever it is. */
+/** Draws the cost so far as a line, scaled to the height of the plot. */
 function paintCosts(context: CanvasRenderingContext2D, line: CostLine): void {
   const { costs, messages, plotPx, topPx, groundPx, color } = line;
   const totalUSD = costs.spent.at(-1)?.costUSD ?? 0;
@@ -230,7 +230,7 @@ function paintCosts(context: CanvasRenderingContext2D, line: CostLine): void {
   context.textAlign = "right";
   const y = groundPx - (groundPx - topPx) * COST_HEIGHT;
   const words = `${formatUSD(totalUSD)} so far`;
-  // The limit may run through the words.
+  // Outlined, because the limit line may cross the text.
   context.lineWidth = 4;
   context.strokeStyle = color("paper");
   context.strokeText(words, AXIS_PX + plotPx - 4, y - 8);
@@ -240,7 +240,7 @@ function paintCosts(context: CanvasRenderingContext2D, line: CostLine): void {
 /** How high the cost line ends, so that it does not run into the limit. */
 const COST_HEIGHT = 0.86;
 
-/** How much of the limit must be in use for it to be in view, and the room above. */
+/** The limit is in view when it is at most this multiple of the largest window; and the headroom. */
 const LIMIT_IN_VIEW = 2.5;
 const HEADROOM = 1.12;
 /** Room for the figures at the left, the labels above and the ground below. */
@@ -282,7 +282,7 @@ function niceStep(least: number): number {
   return (([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10) * power) | 0;
 }
 
-/** The points as columns from one answer to the next; of those that would share a pixel the largest stands for all. */
+/** The points as columns between answers; of points on the same pixel the largest is drawn. */
 export function columnsOf(
   points: readonly WindowPoint[],
   messages: number,
@@ -347,7 +347,10 @@ function patternOf(
 
 const TILE_PX = 8;
 
-/** All but the two that no light can mix up: what the user typed, which is the darkest, and outputs. */
+/**
+ * Textures for all kinds except two that are easy to tell apart by color: what the user typed (the darkest) and
+ * outputs.
+ */
 const TEXTURES: Readonly<Partial<Record<keyof KindTokens, (brush: CanvasRenderingContext2D) => void>>> = {
   system: (brush) => brush.fillRect(3, 0, 1, TILE_PX),
   summary: (brush) => brush.fillRect(0, 3, TILE_PX, 1),

@@ -109,7 +109,7 @@ function Answers({ session, lost, view, kinds, dispatch }: AnswersProps): VNode 
   );
 }
 
-/** From this share of the window on people ask why it is full. */
+/** From this share on the head explains why the window is full. */
 const FULL_SHARE = 0.6;
 
 interface AnswersProps extends Pick<WindowHeadProps, "session" | "lost" | "view" | "dispatch"> {
@@ -150,7 +150,7 @@ function lostText(lost: readonly LostContent[]): string {
   return `${plural(lost.length, "compaction")}: ${plural(names, "name")} and lines needed afterwards were gone, ${plural(files, "file")} read again.`;
 }
 
-/** The breaks of the cache in a few words. */
+/** The cache misses in a few words. */
 function breaksText({ breaks, rewriting, totals }: SessionCost): string {
   if (breaks.length === 0) return "";
   const money =
@@ -158,7 +158,7 @@ function breaksText({ breaks, rewriting, totals }: SessionCost): string {
   return ` · ▲ ${plural(breaks.length, "cache break")} rewrote ${short(rewriting.tokens)} tokens${money}`;
 }
 
-/** Where on the picture money was spent, and where the cache broke. */
+/** The cost after each message, and the cache misses, for the chart. */
 function costsOf({ cost, transcript }: InspectedSession): ChartCosts {
   if (cost === undefined) return { spent: [], breaks: [] };
   const indexes = new Map(transcript.map(({ id }, index) => [id, index]));

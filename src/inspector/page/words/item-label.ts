@@ -79,7 +79,7 @@ function excerptOf(part: Part, { side }: ItemRow, source: LabelSource): string {
   }
 }
 
-/** The values of a call's input without their names, which are the same for every call of a tool. */
+/** The values of a call's input; the field names are the same for every call of a tool. */
 function inputExcerpt(input: unknown, source: LabelSource): string {
   if (typeof input === "string") return input.slice(0, EXCERPT_CHARS);
   if (typeof input !== "object" || input === null) return safeJson(input).slice(0, EXCERPT_CHARS);

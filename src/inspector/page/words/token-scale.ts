@@ -2,7 +2,7 @@ import { type Context, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { count } from "./numbers.ts";
 
-/** What estimates are multiplied with, so that everything on the page sums up to the size in its head. */
+/** Factor for estimates, so that all numbers on the page add up to the size in its head. */
 export const TokenScale: Context<number> = createContext(1);
 
 /** Shows estimated tokens as the head of the page counts them. */

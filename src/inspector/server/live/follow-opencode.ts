@@ -21,7 +21,7 @@ export async function followAgent(session: FollowedSession, options: FollowOptio
   options.onFirstRead();
   while (!signal.aborted) {
     await sleep(intervalMs, undefined, { signal }).catch(() => {});
-    // What cannot be read now may be readable at the next poll.
+    // Unreadable now; the next poll may succeed.
     if (!signal.aborted)
       await poll().catch((error: Error) => session.updateProblems([`not followed: ${error.message}`]));
   }
@@ -31,7 +31,7 @@ interface FollowOptions {
   readonly stores: PluginStores;
   readonly rootSessionId: string;
   readonly reader: SessionReader;
-  /** The files whose change says that the agent stored something. */
+  /** Files that change when the agent stores something. */
   readonly files: readonly string[];
   /** False where the plugin lives for a moment at a time, so that none is ever found running. @default true */
   readonly isResident?: boolean;
@@ -42,7 +42,7 @@ interface FollowOptions {
   readonly onFirstRead: () => void;
 }
 
-/** How often it is asked which plugins run. */
+/** Interval of the check which plugins run. */
 const RUNNING_CHECK_MS = 2_000;
 /** Reading the messages starts a program, so there is a pause between two reads, which doubles while nothing is new. */
 const MIN_PAUSE_MS = 1_000;
@@ -110,7 +110,7 @@ function createPoller(
   async function pollRunning(): Promise<void> {
     if (!isResident || performance.now() - runningCheckedAtMs < RUNNING_CHECK_MS) return;
     runningCheckedAtMs = performance.now();
-    // A store that does not answer leaves the last answer as it is.
+    // Keep the last answer when the store does not respond.
     const running = await runningPlugins(stores.control);
     if (running !== undefined) isAnyRunning = running.length > 0;
   }
@@ -131,7 +131,7 @@ function createPoller(
 
 /** Reads a session as its agent keeps it. */
 export interface SessionReader<Stored = SessionExport | StoredFile> {
-  /** The session as it is now; undefined when the agent does not have it. Throws when it cannot be asked. */
+  /** The current session; undefined when the agent does not have it. Throws when reading fails. */
   read(): Promise<Stored | undefined>;
 }
 
@@ -163,7 +163,7 @@ export function createSessionReader(sessionId: string, query: QueryDatabase): Se
 
   return {
     async read() {
-      // Two changes can share a millisecond, and a clock can be set back a little.
+      // Overlap a little: two changes can share a millisecond, and a clock can be set back.
       const isWhole = await readSince(Math.max(0, newestMs - OVERLAP_MS));
       if (!isWhole) {
         // Fewer rows than known: a message was reverted.
@@ -198,7 +198,7 @@ function rowOf({ kind, id, owner, created, updated, data }: UnknownObject): Row 
   };
 }
 
-/** One query, since each starts a program; its last row counts all messages and parts. */
+/** A single query, because each starts a program. Its last row counts all messages and parts. */
 function changesSince(sessionId: string, sinceMs: number): string {
   const changed = `session_id = '${sessionId}' and time_updated >= ${sinceMs}`;
   const count = (table: string): string =>

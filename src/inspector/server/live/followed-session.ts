@@ -33,7 +33,7 @@ import type {
 } from "../../view/protocol.ts";
 import type { LiveSource, SessionSource } from "../session-source.ts";
 
-/** A running session as a source for the server: it is told what was read, and sends the differences to its listeners. */
+/** A running session as a source for the server: receives what was read, and sends differences to its listeners. */
 export interface FollowedSession extends SessionSource {
   readonly live: LiveSource;
   /** The session as it is stored now. True when anything has changed. */
@@ -101,7 +101,7 @@ export function createFollowedSession(options: FollowOptions): FollowedSession {
     send(event);
     return true;
   };
-  /** What an edit names is in the messages, so it can be read once they are there. */
+  /** Edits refer to messages, so they are sent after them. */
   const sendEditsIfChanged = (): boolean => {
     const now = editedEvent(inForce, messages.source());
     const redacted = mapStrings(now, (text) => redact(text)) as EditedEvent;
@@ -174,7 +174,7 @@ interface FollowOptions {
   readonly format?: SessionHead["format"];
 }
 
-/** Entries split over several events, so that no line of the stream grows without bound. */
+/** Splits entries over several events, so that a line of the stream stays short. */
 function journalEvents(entries: readonly LiveEntry[], from: "start" | "more"): readonly LiveEvent[] {
   const events: LiveEvent[] =
     from === "start" && entries.length === 0 ? [{ type: "journal", entries, start: true }] : [];
@@ -192,7 +192,7 @@ interface ShownMessages {
   /** Replaces the messages. True when anything has changed. */
   update(transcript: Transcript): boolean;
   transcript(): Transcript;
-  /** The same as they were read. */
+  /** The messages without redaction. */
   source(): Transcript;
   revision(): number;
   redactedSecrets(): number;
@@ -242,7 +242,7 @@ function createShownMessages(secrets: SecretsChoice): ShownMessages {
 const MAX_CHANGES = 50;
 
 interface ShownMessage {
-  /** As it was read, to detect changes. */
+  /** The unredacted message, to detect changes. */
   readonly source: Message;
   readonly message: Message;
   readonly revision: number;
@@ -343,7 +343,7 @@ function editedEvent(inForce: readonly BatchInForce["batch"][], source: Transcri
   return { type: "batches", batches, left: left.toReversed() };
 }
 
-/** What a batch leaves out: the tokens that left are shared among its edits by the characters of each. */
+/** What a batch leaves out. The saved tokens are distributed among its edits by their characters. */
 function leftOut(
   { id: batchId, at: atMs }: Pick<EditBatch, "id" | "at">,
   edits: readonly StoredEdit[],
