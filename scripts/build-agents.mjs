@@ -51,7 +51,7 @@ const OUTPUT = { format: "cjs", minify: true, comments: false, dynamicImportInCj
 const MOMENTS = [
   "src/hosts/claude-code/claude-code.ts",
   "src/hosts/codex/codex.ts",
-  "src/agents/hooks/fork-results.ts",
+  "src/agents/hooks/deliver-results.ts",
   "src/agents/hooks/whole-session.ts",
   "src/agents/files/report.ts",
   "src/agents/hooks/answer-hook.ts",
