@@ -129,7 +129,7 @@ describe("the rooms", () => {
     const others = inRooms.filter((file) => roomOf(file) !== "models" && named.test(code(file)));
     // An example of a command line, the model whose prices a bench counts by, and the names of the token families.
     expect(others.toSorted()).toEqual([
-      "cli/compact.ts",
+      "cli/compact/compact.ts",
       "eval/measures/loop-policies.ts",
       "text/tokens/estimate-tokens.ts",
     ]);

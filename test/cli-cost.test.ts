@@ -75,9 +75,6 @@ describe("carryover cost", () => {
     const wrong = await carryover(["cost", file, "--models", prices]);
     expect(wrong).toMatchObject({ status: 2, stdout: "" });
     expect(wrong.stderr).toMatch(/prices\.0\.input[\s\S]*window/);
-    const old = await carryover(["cost", file, "--prices", prices]);
-    expect(old).toMatchObject({ status: 2, stdout: "" });
-    expect(old.stderr).toContain("--prices is now --models");
   });
 
   it("asks for a session where there is none, and shows no example", async () => {

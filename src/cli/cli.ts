@@ -83,7 +83,7 @@ function mistypedCommand(error: unknown, [word = ""]: readonly string[]): CliErr
 const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ["inspect", async () => (await import("./inspect/inspect.ts")).inspectCommand()],
   ["fork", async () => (await import("./fork.ts")).forkCommand()],
-  ["compact", async () => (await import("./compact.ts")).compactCommand()],
+  ["compact", async () => (await import("./compact/compact.ts")).compactCommand()],
   ["handoff", async () => (await import("./handoff/handoff.ts")).handoffCommand()],
   ["rescue", async () => (await import("./rescue/rescue.ts")).rescueCommand()],
   ["recall", async () => (await import("./rescue/recall.ts")).recallCommand()],

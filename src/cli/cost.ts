@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { folderBeside } from "../agents/places.ts";
 import { causesByCost, costRows, dearest, priceSources, rewritingLine } from "../cost/describe-cost.ts";
 import {
@@ -38,7 +38,6 @@ export function costCommand(): Command {
       "say what a session cost, how much of that was rewriting, and what broke the provider's cache",
     )
     .argument("[session]", `${SESSION_ARGUMENT}, or a folder of sessions; the newest session without it`)
-    .addOption(new Option("--prices <file>").hideHelp())
     .addHelpText("after", EXAMPLES)
     .action(runCost);
 }
@@ -55,16 +54,9 @@ A row of models.json, in dollars for a million tokens: { "names": ["my-model"], 
 "output": 5, "cacheRead": 0.1, "cacheWrite": { "5m": 1.25 } }], "source": "my contract" }. docs/concepts/models.md has
 all cells. Nothing is written.`;
 
-interface CostFlags extends FolderFlags, ModelsFlag {
-  /** As it was called before. */
-  readonly prices?: string;
-}
+type CostFlags = FolderFlags & ModelsFlag;
 
 async function runCost(named: string | undefined, flags: CostFlags): Promise<void> {
-  if (flags.prices !== undefined)
-    throw new CliError("--prices is now --models", [
-      "Its rows have another form: carryover cost --help shows one.",
-    ]);
   const models = await modelsOf(flags);
   if (flags.worker && !isMainThread) return serveThread((path) => fileCost(path, models));
   const path = named === undefined ? undefined : await sessionPath(named);

@@ -1,30 +1,29 @@
 import { gzipSync } from "node:zlib";
 import { Command } from "commander";
-import { EventSourceParserStream } from "eventsource-parser/stream";
-import { type Compacted, type CompactOutcome, compact } from "../compaction/compact.ts";
-import type { CompactionPlan, NothingToCompact } from "../compaction/plan/plan-compaction.ts";
-import type { Summarizer } from "../compaction/ports/summarizer.ts";
-import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
-import { readTranscript } from "../formats/read-transcript.ts";
-import { editsOfFile, refusedThoughts } from "../inspector/view/file-compaction-edits.ts";
-import { planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
-import { createSystemClock } from "../stores/system-clock.ts";
-import { formatNumber } from "../text/format-number.ts";
-import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
-import { asObject, asString } from "../text/unknown-value.ts";
-import { editedText } from "./files/edited-text.ts";
-import { modelOfFile } from "./files/model-of-file.ts";
-import { type InputFile, sessionLabel } from "./files/read-input.ts";
-import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "./files/read-models.ts";
-import { type FileVersion, fileVersion, replaceFile } from "./files/replace-file.ts";
-import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "./files/write-file.ts";
-import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
-import { parseSize } from "./terminal/arguments.ts";
-import { CliError, EXIT_CODES, interrupted, withInterrupt } from "./terminal/cli-error.ts";
-import { type Colors, colorsFor, formatCount, formatPercent, terminalText } from "./terminal/output.ts";
-import { printJson } from "./terminal/print-json.ts";
-import { createProgressLine } from "./terminal/progress-line.ts";
-import { renderTable } from "./terminal/table.ts";
+import { type Compacted, type CompactOutcome, compact } from "../../compaction/compact.ts";
+import type { CompactionPlan, NothingToCompact } from "../../compaction/plan/plan-compaction.ts";
+import type { Summarizer } from "../../compaction/ports/summarizer.ts";
+import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
+import { readTranscript } from "../../formats/read-transcript.ts";
+import { editsOfFile, refusedThoughts } from "../../inspector/view/file-compaction-edits.ts";
+import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
+import { createSystemClock } from "../../stores/system-clock.ts";
+import { formatNumber } from "../../text/format-number.ts";
+import { estimateTokens } from "../../text/tokens/estimate-tokens.ts";
+import { editedText } from "../files/edited-text.ts";
+import { modelOfFile } from "../files/model-of-file.ts";
+import { type InputFile, sessionLabel } from "../files/read-input.ts";
+import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "../files/read-models.ts";
+import { type FileVersion, fileVersion, replaceFile } from "../files/replace-file.ts";
+import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";
+import { openSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
+import { parseSize } from "../terminal/arguments.ts";
+import { CliError, EXIT_CODES, interrupted, withInterrupt } from "../terminal/cli-error.ts";
+import { type Colors, colorsFor, formatCount, formatPercent, terminalText } from "../terminal/output.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { createProgressLine } from "../terminal/progress-line.ts";
+import { renderTable } from "../terminal/table.ts";
+import { createOpenAiSummarizer } from "./openai-summarizer.ts";
 
 /** `carryover compact`: what a compaction would do to a session, or the compaction itself. */
 export function compactCommand(): Command {
@@ -81,6 +80,10 @@ async function runCompact(named: string, flags: CompactFlags): Promise<void> {
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
   const version = flags.write ? await fileVersion(path) : undefined;
   const { file } = await openSession(path, { keep: isDryRun ? "window" : "all" });
+  if (flags.write && file.packing === "zstd")
+    throw new CliError("--write does not pack with zstd", [
+      "Name a file with --out: Codex reads it plain too.",
+    ]);
   const plan = planFileCompaction(file, {
     windowTokens: flags.window ?? windowOfFile(file, await modelsOf(flags)).tokens,
     keepTokens: flags.keep,
@@ -165,10 +168,6 @@ interface Written {
 /** Writes the session to the file itself or to `--out`, compressed as the file or as the name says. */
 async function writeOutput(text: string, { version, out, file }: OutputPlace): Promise<Written | undefined> {
   if (version !== undefined) {
-    if (file.packing === "zstd")
-      throw new CliError("--write does not pack with zstd", [
-        "Name a file with --out: Codex reads it plain too.",
-      ]);
     const content = file.packing === "gzip" ? gzipSync(text) : text;
     return { backup: await replaceFile(version, content), written: version.path };
   }
@@ -253,6 +252,7 @@ function describeCompaction(
 }
 
 type CompactionDescription = ReturnType<typeof describeCompaction>;
+
 type CompactionWork = Extract<CompactionDescription, { readonly summarized: object }>;
 
 interface CompactReportOptions extends Partial<Written> {
@@ -338,71 +338,3 @@ const REASONS: Readonly<Record<string, string>> = {
   "no-gain": "it would save less than a tenth",
   "lost-content": "a pin or the last request would have been lost",
 };
-
-interface OpenAiModel {
-  readonly model: string;
-  /** Where the API is, with or without `/chat/completions`. */
-  readonly url: URL;
-  /** Sent as a bearer token; nothing is sent when unset. */
-  readonly key?: string;
-}
-
-/** A summarizer for any server with OpenAI's chat completions API; streams, so that a stalled answer is noticed. */
-function createOpenAiSummarizer({ model, url, key }: OpenAiModel): Summarizer {
-  return {
-    async summarize({ system, prompt, maxOutputTokens }, { signal, onProgress }) {
-      const response = await fetch(completionsUrl(url), {
-        method: "POST",
-        signal,
-        headers: {
-          "content-type": "application/json",
-          ...(key !== undefined && { authorization: `Bearer ${key}` }),
-        },
-        body: JSON.stringify({
-          model,
-          stream: true,
-          max_tokens: maxOutputTokens,
-          messages: [
-            { role: "system", content: system },
-            { role: "user", content: prompt },
-          ],
-        }),
-      });
-      if (!response.ok) throw httpError(response.status, await response.text());
-      const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
-      if (!isStream || response.body === null) return responseText(await response.json(), "message");
-      const events = response.body
-        .pipeThrough(new TextDecoderStream())
-        .pipeThrough(new EventSourceParserStream());
-      const texts: string[] = [];
-      for await (const { data } of events) {
-        onProgress();
-        if (data !== "" && data !== "[DONE]") texts.push(responseText(JSON.parse(data), "delta"));
-      }
-      return texts.join("");
-    },
-  };
-}
-
-function completionsUrl(url: URL): URL {
-  const whole = new URL(url);
-  if (!whole.pathname.endsWith("/chat/completions"))
-    whole.pathname = `${whole.pathname.replace(/\/+$/, "")}/chat/completions`;
-  return whole;
-}
-
-/** Carries the status and the body, by which an overflow is told from other refusals. */
-function httpError(status: number, body: string): Error {
-  return Object.assign(new Error(`The model's server answered ${status}: ${body.slice(0, MAX_BODY_CHARS)}`), {
-    status,
-  });
-}
-
-const MAX_BODY_CHARS = 4_000;
-
-function responseText(value: unknown, place: "message" | "delta"): string {
-  const { error, choices } = asObject(value);
-  if (error !== undefined && error !== null) throw error;
-  const [choice] = Array.isArray(choices) ? choices : [];
-  return asString(asObject(asObject(choice)[place]).content) ?? "";
-}
