@@ -23,7 +23,7 @@ import { type ModelsFlag, modelsOf, withModelsOption } from "./files/read-models
 import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";
 import { sortDescending, sumOf } from "./inspect/profile-session.ts";
 import { noSession } from "./sessions/find-newest-session.ts";
-import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
+import { openNamedSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
 import { type FolderFlags, withFolderOptions } from "./terminal/arguments.ts";
 import { CliError, interrupted, withInterrupt } from "./terminal/cli-error.ts";
 import { type Colors, colorsFor, formatCount, formatPercent, terminalPath } from "./terminal/output.ts";
@@ -61,7 +61,7 @@ async function runCost(named: string | undefined, flags: CostFlags): Promise<voi
   if (flags.worker && !isMainThread) return serveThread((path) => fileCost(path, models));
   const path = named === undefined ? undefined : await sessionPath(named);
   if (path !== undefined && path !== "-" && isFolder(path)) return printFolder(path, { flags, models });
-  const { file, found, isExample } = await openSession(path, { keep: "window" });
+  const { file, found, isExample } = await openNamedSession(path, { keep: "window" });
   if (isExample) throw noSession();
   const cost = explainCost(readRequests(file), { models });
   const subAgents = await subAgentCosts(file.name, models);

@@ -11,7 +11,7 @@ import { editedText } from "./files/edited-text.ts";
 import { modelOfFile } from "./files/model-of-file.ts";
 import { type InputFile, sessionLabel } from "./files/read-input.ts";
 import { FORCE_OPTION, outputFile, writeOutputFile } from "./files/write-file.ts";
-import { openSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
+import { openNamedSession, SESSION_ARGUMENT, sessionPath } from "./sessions/open-session.ts";
 import { parseBudget } from "./terminal/arguments.ts";
 import { CliError } from "./terminal/cli-error.ts";
 import { type Colors, colorsFor } from "./terminal/output.ts";
@@ -74,7 +74,7 @@ async function runFork(named: string, flags: ForkFlags): Promise<void> {
   const form = requestedForm(flags);
   const path = await sessionPath(named);
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
-  const { file: session } = await openSession(path, { keep: form === "messages" ? "all" : "window" });
+  const { file: session } = await openNamedSession(path, { keep: form === "messages" ? "all" : "window" });
   const model = modelOfFile(session);
   const options = {
     ...(model && { model }),

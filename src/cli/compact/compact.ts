@@ -16,7 +16,7 @@ import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "../files/read-models.ts";
 import { type FileVersion, fileVersion, replaceFile } from "../files/replace-file.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";
-import { openSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
+import { openNamedSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
 import { parseSize } from "../terminal/arguments.ts";
 import { CliError, EXIT_CODES, interrupted, withInterrupt } from "../terminal/cli-error.ts";
 import { type Colors, colorsFor, formatCount, formatPercent, terminalText } from "../terminal/output.ts";
@@ -79,7 +79,7 @@ async function runCompact(named: string, flags: CompactFlags): Promise<void> {
   checkOutputFlags(path, flags, isDryRun);
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
   const version = flags.write ? await fileVersion(path) : undefined;
-  const { file } = await openSession(path, { keep: isDryRun ? "window" : "all" });
+  const { file } = await openNamedSession(path, { keep: isDryRun ? "window" : "all" });
   if (flags.write && file.packing === "zstd")
     throw new CliError("--write does not pack with zstd", [
       "Name a file with --out: Codex reads it plain too.",

@@ -10,7 +10,7 @@ import type { Transcript } from "../../transcript/message.ts";
 import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { type ModelsFlag, modelsOf, withModelsOption } from "../files/read-models.ts";
 import { noSession } from "../sessions/find-newest-session.ts";
-import { type OpenedSession, openSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
+import { type OpenedSession, openNamedSession, SESSION_ARGUMENT } from "../sessions/open-session.ts";
 import { AGENTS, type Agent, agentOf } from "../sessions/session-agents.ts";
 import { type ContinueFlags, parseTokenBudget, withContinueOptions } from "../terminal/arguments.ts";
 import { CliError } from "../terminal/cli-error.ts";
@@ -106,13 +106,13 @@ async function runHandoff(named: string | undefined, asked: AskedHandoff): Promi
 /** A large session in the memory of its window, where nothing that is handed over was let go with the rest. */
 async function openForHandoff(named: string | undefined, { whole }: HandoffFlags): Promise<OpenedSession> {
   const { env } = process;
-  if (whole) return openSession(named, { env });
-  const opened = await openSession(named, { env, keep: "window" });
+  if (whole) return openNamedSession(named, { env });
+  const opened = await openNamedSession(named, { env, keep: "window" });
   const { past, transcript, format } = opened.file;
   if (past === undefined) return opened;
   // Where only the sender's provider can read a summary, the messages before it are handed over.
   const { unreadable } = conversationOf(transcript, { format, keep: "window" });
-  return unreadable === 0 ? opened : openSession(named, { env });
+  return unreadable === 0 ? opened : openNamedSession(named, { env });
 }
 
 function tokensOf(transcript: Transcript): number {

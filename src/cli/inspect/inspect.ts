@@ -20,7 +20,12 @@ import { type InputFile, sessionLabel } from "../files/read-input.ts";
 import { type ModelsFlag, modelsOf, windowOfFile, withModelsOption } from "../files/read-models.ts";
 import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/write-file.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";
-import { type OpenedSession, openSession, SESSION_ARGUMENT, sessionPath } from "../sessions/open-session.ts";
+import {
+  type OpenedSession,
+  openNamedSession,
+  SESSION_ARGUMENT,
+  sessionPath,
+} from "../sessions/open-session.ts";
 import { parseCount, parseSize } from "../terminal/arguments.ts";
 import { CliError, TOO_MANY } from "../terminal/cli-error.ts";
 
@@ -101,7 +106,7 @@ async function runInspect(
   const pageFile = (inputs: readonly string[]): Promise<OutputFile | undefined> | undefined =>
     html === undefined ? undefined : outputFile("--html", html, { inputs, ...flags });
   await pageFile(path === undefined ? [] : [path]);
-  const open = (): Promise<OpenedSession> => openSession(path, { keep: "window" });
+  const open = (): Promise<OpenedSession> => openNamedSession(path, { keep: "window" });
   // Whoever opens the page reads it there; measuring the session for a table would only keep them waiting.
   const isPageOnly = isServed(flags) && !json;
   const isOverview = view === "overview" && path === undefined && !json && html === undefined;

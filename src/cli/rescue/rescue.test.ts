@@ -17,7 +17,8 @@ import { outcomeText } from "../../transcript/content.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { findFaults } from "../../transcript/format.ts";
 import { messageText, type Transcript } from "../../transcript/message.ts";
-import { type Rescued, type RescueFlags, rescue } from "./rescue.ts";
+import { rescue } from "./rescue.ts";
+import type { Rescued, RescueFlags } from "./rescued.ts";
 
 const home = mkdtempSync(join(tmpdir(), "carryover-rescue-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));

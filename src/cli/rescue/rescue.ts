@@ -1,27 +1,10 @@
 import { Command } from "commander";
-import { forkContext } from "../../fork/fork.ts";
-import { nameText } from "../../handoff/conversation.ts";
-import { beforeText, type HandoffFacts, originalsText, whatWasDone } from "../../handoff/handoff.ts";
-import {
-  compactFileWithoutModel,
-  type FileCompactionOptions,
-} from "../../inspector/view/plan-file-compaction.ts";
 import { tokenFamilyOf } from "../../models/token-family.ts";
 import { pluginJournal } from "../../plugin/stores/journal.ts";
-import { formatBytes, formatNumber, plural } from "../../text/format-number.ts";
 import { familyCost } from "../../text/tokens/estimate-tokens.ts";
-import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
-import { type ModelsFlag, modelsOf, withModelsOption } from "../files/read-models.ts";
-import {
-  charsForTokens,
-  commandLines,
-  type Delivered,
-  deliver,
-  deliveryReport,
-  folderToGoOn,
-  shellWord,
-  start,
-} from "../handoff/deliver.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import { modelsOf, withModelsOption } from "../files/read-models.ts";
+import { charsForTokens, type Delivered, deliver, folderToGoOn, start } from "../handoff/deliver.ts";
 import { STORE_OPTION, withStores } from "../opencode/with-stores.ts";
 import {
   EmptySession,
@@ -31,24 +14,24 @@ import {
 } from "../sessions/open-session.ts";
 import { agentOf } from "../sessions/session-agents.ts";
 import {
-  type ContinueFlags,
   MIN_BUDGET_TOKENS,
   parseTokenBudget,
   parseWindow,
   withContinueOptions,
 } from "../terminal/arguments.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { colorsFor, terminalText } from "../terminal/output.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { createProgressLine } from "../terminal/progress-line.ts";
-import { renderTable } from "../terminal/table.ts";
 import { wrapped } from "../terminal/wrap.ts";
-import { type Diagnosis, diagnose } from "./diagnose.ts";
+import { diagnose } from "./diagnose.ts";
+import { foldOldest } from "./fold-oldest.ts";
 import type { Finding } from "./lines/session-lines.ts";
 import { staleThoughtsOfOpenCode } from "./lines/stale-thoughts.ts";
+import { noticeOf } from "./notice.ts";
 import { type ReadSession, readSession } from "./read-session.ts";
-import { ownCommand } from "./recall.ts";
-import { type RescuedStates, rescueStates } from "./session-states.ts";
+import { describeRescued, describeStates, reportOf, reportOfStates } from "./report.ts";
+import type { Case, Rescued, RescueFlags } from "./rescued.ts";
+import { rescueStates } from "./session-states.ts";
 
 /** `carryover rescue`: a session that cannot go on becomes one that can. */
 export function rescueCommand(): Command {
@@ -96,15 +79,6 @@ A provider that binds thoughts refuses a session for good once something before 
 
 The original is never changed. What does not fit can be read again with carryover recall, and the new session says so.`;
 
-export interface RescueFlags extends ContinueFlags, ModelsFlag {
-  readonly dryRun?: true;
-  readonly force?: true;
-  readonly budget?: number;
-  readonly window?: number;
-  readonly beforeCompaction?: true;
-  readonly store?: string;
-}
-
 async function runRescue(named: string | undefined, flags: RescueFlags): Promise<void> {
   const delivered = await withSessionFile(named, process.env, async (file) => {
     const states = await rescueStates(file, flags);
@@ -117,7 +91,7 @@ async function runRescue(named: string | undefined, flags: RescueFlags): Promise
     progress.show(`reading ${file.name}`);
     const rescued = await rescue(file, flags, process.env).finally(() => progress.end());
     if (flags.json) printJson(reportOf(rescued));
-    else process.stdout.write(`${wrapped(describe(rescued, flags), process.stdout)}\n`);
+    else process.stdout.write(`${wrapped(describeRescued(rescued, flags), process.stdout)}\n`);
     return rescued.delivered;
   });
   if (delivered !== undefined && flags.go) await start(delivered);
@@ -165,17 +139,6 @@ async function pluginFindings(
   );
 }
 
-export interface Rescued extends Case {
-  readonly status: "rescued" | "broken" | "healthy";
-  readonly delivered: Delivered | undefined;
-}
-
-interface Case {
-  readonly file: SessionFile;
-  readonly session: ReadSession;
-  readonly diagnosis: Diagnosis;
-}
-
 async function write(
   { file, session, diagnosis }: Case,
   flags: RescueFlags,
@@ -199,7 +162,7 @@ async function write(
       calls: "kept",
       secrets: flags.secrets === "out" ? "taken-out" : "kept",
       budgetChars: charsForTokens(transcript, Math.floor(tokens / scaleOf(transcript))),
-      fold: (messages, budgetChars) => fold(messages, tokens, budgetChars),
+      fold: (messages, budgetChars) => foldOldest(messages, tokens, budgetChars),
       source: { format, path: file.name },
       notice: (facts) => noticeOf({ file, diagnosis }, facts, { flags, env }),
     },
@@ -210,203 +173,4 @@ async function write(
 function scaleOf(transcript: Transcript): number {
   const model = transcript.findLast((message) => message.model !== undefined)?.model;
   return model === undefined ? 1 : familyCost(tokenFamilyOf(model)).scale;
-}
-
-/**
- * The oldest messages as a summary without a model; the newest, which fit well, stay word for word: as many as leave
- * the summary whole.
- */
-function fold(messages: Transcript, budgetTokens: number, budgetChars: number): Transcript {
-  const said = new Set(messages.map(({ id }) => id));
-  let folded = messages;
-  for (const { kept, summary } of SHARES) {
-    folded = foldOnce(messages, {
-      windowTokens: budgetTokens * 2,
-      keepTokens: Math.floor(budgetTokens * kept),
-      summaryTokens: budgetTokens * summary,
-    });
-    const { edits } = forkContext(folded, { budgetChars, ownTools: [] });
-    if (edits.every((edit) => !("messageId" in edit) || said.has(edit.messageId))) break;
-  }
-  return folded;
-}
-
-/** What may be taken of the budget, tried in this order. */
-const SHARES = [
-  { kept: 0.9, summary: 0.8 },
-  { kept: 0.9, summary: 0.5 },
-  { kept: 0.7, summary: 0.4 },
-  { kept: 0.5, summary: 0.3 },
-  { kept: 0.3, summary: 0.3 },
-  { kept: 0.1, summary: 0.2 },
-];
-
-function foldOnce(messages: Transcript, options: FileCompactionOptions): Transcript {
-  // What the provider counted has the reasoning in it that was never sent again, and the agent's own prompt.
-  const uncounted = messages.map(({ usage: _, ...message }) => message);
-  const file = { transcript: uncounted, format: "anthropic" as const };
-  const folded = compactFileWithoutModel(file, options);
-  if (folded.status !== "compacted") return messages;
-  // A compaction clears outputs in what it keeps; here they are brought down to size by lines.
-  const original = new Map(messages.map((message) => [message.id, message]));
-  return folded.messages.filter(isVisibleToModel).map((message) => original.get(message.id) ?? message);
-}
-
-/** What the model reads first: what happened to the conversation, and how the rest is read again. */
-function noticeOf(
-  { file, diagnosis }: Pick<Case, "file" | "diagnosis">,
-  facts: HandoffFacts,
-  { flags, env }: { readonly flags: RescueFlags; readonly env: NodeJS.ProcessEnv },
-): string {
-  const broken = diagnosis.findings.filter(
-    ({ severity, problem }) =>
-      severity === "broken" && !(flags.beforeCompaction && problem === "lost-compaction"),
-  );
-  const problems = new Set(broken.map(shortOf));
-  const asked = flags.beforeCompaction ? " What stood before its newest compaction is back, as asked." : "";
-  const why = `${problems.size === 0 ? "" : ` It could not go on: ${[...problems].join(", ")}.`}${asked}`;
-  const secrets = flags.secrets === "out" ? ["--secrets", "out"] : [];
-  const recall = (name: string): string =>
-    `${[...ownCommand(env), "recall", name, ...secrets].map(shellWord).join(" ")} '<words to look for, or a handle>'`;
-  const from = file.isPiped ? file.name : `session ${nameText(file.name)}, which is untouched`;
-  const done = `${whatWasDone(facts)}.${beforeText(facts)}`;
-  const rest = restText({ file, originals: facts.originals ?? [], recall });
-  return `[Rescued by Carryover from ${from}.${why} Here: ${done} ${rest}]`;
-}
-
-/** Where what is missing stands: the first original has what every copy of it left out, a copy what was said later. */
-function restText({ file, originals, recall }: Sources): string {
-  const isPiped = file.isPiped === true;
-  if (originals.length === 0)
-    return isPiped
-      ? "What is missing stands only in what was piped in: it has no name by which it could be read again."
-      : `What is missing can be read again in your shell: ${recall(file.name)}`;
-  const names = isPiped ? originals : [...originals, file.name];
-  const [first = "", ...later] = names.map(recall);
-  const since = later.map((command) => `, and what was said later: ${command}`).join("");
-  return `What is missing can be read again in your shell: ${first}${since}. ${originalsText(names)}`;
-}
-
-interface Sources {
-  readonly file: SessionFile;
-  readonly originals: readonly string[];
-  readonly recall: (name: string) => string;
-}
-
-const SHORT: Readonly<Record<Finding["problem"], string>> = {
-  "damaged-line": "lines were damaged",
-  "byte-order-mark": "it began with a byte-order mark",
-  "not-utf8": "bytes were no UTF-8",
-  "no-head": "its head was missing",
-  "broken-chain": "messages were not linked",
-  "repeated-line": "lines were repeated",
-  "other-session": "lines of another session stood in it",
-  emptied: "messages were emptied",
-  "lost-compaction": "a compaction had lost everything",
-  "orphan-call": "calls had no results",
-  "orphan-result": "results had no calls",
-  "repeated-call": "calls had the same id",
-  "empty-text": "texts were empty",
-  "too-long": "it did not fit the window",
-  refused: "the provider refused it",
-  "stale-thoughts": "thoughts stood behind what was edited later",
-  huge: "its file was huge",
-};
-const shortOf = ({ problem }: Finding): string => SHORT[problem];
-
-function reportOf({ status, file, session, diagnosis, delivered }: Rescued): object {
-  const { findings, tokens, windowTokens } = diagnosis;
-  const { format, sizeBytes, lineCount } = session;
-  return {
-    status,
-    session: { name: file.name, format, sizeBytes, lineCount, tokens, windowTokens },
-    findings,
-    ...(delivered && { rescued: { ...deliveryReport(delivered), cwd: delivered.cwd } }),
-  };
-}
-
-function reportOfStates(name: string, { status, findings, path, sizeBytes, states }: RescuedStates): object {
-  const session = { name, format: "session-state", sizeBytes, states };
-  return { status, session, findings, ...(path !== undefined && { rescued: { path } }) };
-}
-
-function describe(rescued: Rescued, flags: RescueFlags): string {
-  const { file, session, diagnosis } = rescued;
-  const colors = colorsFor(process.stdout);
-  const { findings, tokens, windowTokens, isWindowUnknown } = diagnosis;
-  const size = [
-    formatBytes(session.sizeBytes),
-    ...(session.lineCount === undefined ? [] : [plural(session.lineCount, "line")]),
-    isWindowUnknown
-      ? `${formatNumber(tokens)} tokens`
-      : `${formatNumber(tokens)} of ${formatNumber(windowTokens)} tokens`,
-  ];
-  const broken = findings.filter(({ severity }) => severity === "broken");
-  const notes = findings.filter(({ severity }) => severity === "note");
-  const section = (title: string, listed: readonly Finding[]): readonly string[] =>
-    listed.length === 0 ? [] : ["", colors.bold(title), tableOf(listed)];
-  return [
-    `${colors.bold(file.name)} (${session.format}, ${size.join(", ")})`,
-    ...section("What is wrong", broken),
-    ...section("Also seen", notes),
-    "",
-    ...endOf({ ...rescued, flags }),
-  ].join("\n");
-}
-
-/** The same of states that frameworks keep. */
-function describeStates(name: string, { findings, status, states, path }: RescuedStates): string {
-  const colors = colorsFor(process.stdout);
-  const wrong = findings.length === 0 ? [] : ["", colors.bold("What is wrong"), tableOf(findings)];
-  const end =
-    path !== undefined
-      ? `Written to ${path}; the original is untouched. Restore the session from it.`
-      : status === "healthy"
-        ? "Nothing is wrong with it, and nothing was done."
-        : "Nothing was written. Where a state and all its messages stand side by side, a copy that says what to leave out is.";
-  return [`${colors.bold(name)} (${plural(states, "state")} of a session)`, ...wrong, "", end].join("\n");
-}
-
-/** The texts of the last column go on below their beginning where a terminal is narrow. */
-function tableOf(findings: readonly Finding[]): string {
-  const rows = findings.map(rowOf);
-  const indent = [0, 1].reduce(
-    (sum, column) => sum + 2 + Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-    2,
-  );
-  return wrapped(renderTable(rows), process.stdout, indent);
-}
-
-const rowOf = ({ line, problem, text }: Finding): readonly string[] => [
-  problem,
-  line === undefined ? "" : `line ${line}`,
-  terminalText(text, MAX_FINDING_CHARS),
-];
-
-const MAX_FINDING_CHARS = 300;
-
-function endOf({
-  status,
-  diagnosis,
-  delivered,
-  flags,
-}: Rescued & { readonly flags: RescueFlags }): readonly string[] {
-  if (delivered === undefined) return [verdict(status, diagnosis, flags)];
-  const { handed, place, cwd } = delivered;
-  const cd = cwd === process.cwd() ? "" : `cd ${shellWord(cwd)} && `;
-  return [
-    handed.notice,
-    "",
-    `Written to ${place.path} (${formatNumber(handed.content.length)} characters); the original is untouched. Go on with`,
-    ...commandLines(place).map((line, index) => `  ${index === 0 ? cd : ""}${line}`),
-  ];
-}
-
-/** What is said where nothing was written. */
-function verdict(status: Rescued["status"], { findings }: Diagnosis, { dryRun, force }: RescueFlags): string {
-  if (status === "broken") return "Nothing was written. Without --dry-run a session that can go on is.";
-  const healthy = findings.length === 0 ? "Nothing is wrong with it" : "None of this keeps it from going on";
-  if (force) return `${healthy}. Without --dry-run, --force writes a new session all the same.`;
-  const more = dryRun ? "" : ", and nothing was done";
-  return `${healthy}${more}. --force writes a new session all the same.`;
 }

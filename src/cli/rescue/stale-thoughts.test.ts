@@ -6,7 +6,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { type BoundFile, boundFiles } from "../../../test/rig/bound-thinking/bound-files.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
 import { asArray, asObject, type UnknownObject } from "../../text/unknown-value.ts";
-import { type Rescued, type RescueFlags, rescue } from "./rescue.ts";
+import { rescue } from "./rescue.ts";
+import type { Rescued, RescueFlags } from "./rescued.ts";
 
 const home = mkdtempSync(join(tmpdir(), "carryover-rescue-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { openSession, sessionPath } from "./open-session.ts";
+import { openNamedSession, sessionPath } from "./open-session.ts";
 
 const home = mkdtempSync(join(tmpdir(), "carryover-named-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -65,7 +65,7 @@ esac
 `,
   );
   chmodSync(program, 0o755);
-  expect((await openSession("ses_abc", { env })).file).toMatchObject({
+  expect((await openNamedSession("ses_abc", { env })).file).toMatchObject({
     sessionId: "ses_abc",
     format: "opencode",
   });

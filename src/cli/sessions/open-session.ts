@@ -18,7 +18,7 @@ import { sessionFolders } from "./session-agents.ts";
 export const SESSION_ARGUMENT: string = `a file of any format that is known, also packed (.gz, .zst), the id of a session or at least its first ${MIN_ID_CHARS} characters; - reads standard input`;
 
 /** Opens a session as the user names it, the newest without a name, and prints what is wrong with it. */
-export async function openSession(
+export async function openNamedSession(
   named: string | undefined,
   { env = process.env, keep = "all" }: OpenSessionOptions = {},
 ): Promise<OpenedSession> {
@@ -115,7 +115,7 @@ export interface SessionFile {
 export class EmptySession extends CliError {}
 
 /**
- * The file of a session that the user names as `openSession` takes it, unread: one that is damaged is not passed over
+ * The file of a session that the user names as `openNamedSession` takes it, unread: one that is damaged is not passed over
  * for an older one that is not. Of the newest those in which nothing was said are.
  */
 export async function withSessionFile<Result>(
