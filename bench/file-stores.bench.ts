@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { sealLine } from "../src/stores/files/file-system.ts";
+import { sealLine } from "../src/stores/files/sealed-line.ts";
 import { printTable } from "./measure.ts";
 
 const NODE = new URL("../../../dist/node.js", import.meta.url);

@@ -9,27 +9,18 @@ export {
   planCompaction,
 } from "./compaction/doors.ts";
 export type { CompactionPlan, NothingToCompact } from "./compaction/plan/plan-compaction.ts";
-export {
-  classifyProviderError,
-  isContextLengthExceeded,
-} from "./compaction/provider-errors/classify-provider-error.ts";
+export { classifyProviderError, isContextLengthExceeded } from "./compaction/provider-errors/doors.ts";
 export type { SummarizedToolResults } from "./compaction/tool-summaries/maybe-summarize-tool-results.ts";
+export type { CompactionSettings } from "./compaction/trigger/compaction-settings.ts";
+export { effectiveTokenLimit, isOverflow, shouldCompact, usableTokens } from "./compaction/trigger/doors.ts";
 export {
-  isOverflow,
   type ModelLimits,
   type OverflowQuestion,
   type OverflowSettings,
   readOutputCap,
-  usableTokens,
 } from "./compaction/trigger/overflow.ts";
-export {
-  type CompactDecision,
-  type CompactionSettings,
-  effectiveTokenLimit,
-  type Situation,
-  shouldCompact,
-  type TokenLimit,
-} from "./compaction/trigger/should-compact.ts";
+export type { CompactDecision, Situation } from "./compaction/trigger/should-compact.ts";
+export type { TokenLimit } from "./compaction/trigger/token-limit.ts";
 export type { ProcessingStats, TierDistribution } from "./fork/context/format.ts";
 export {
   buildForkPreamble,

@@ -1,4 +1,4 @@
-export type { CompactingAnswer, CompactingInput, SessionHook } from "./compaction/ask.ts";
+export type { CompactingAnswer, CompactingInput, SessionHook } from "./compaction/ask-hooks.ts";
 export type { CompactionTrigger } from "./compaction/plan/plan-compaction.ts";
 export type {
   Clock,
@@ -9,24 +9,24 @@ export type {
   SummarizerModel,
   SummaryRequest,
 } from "./compaction/ports/summarizer.ts";
-export {
-  type ClassifyOptions,
-  classifyProviderError,
-  type ErrorRecovery,
-  type ProviderErrorReport,
+export type {
+  ClassifyOptions,
+  ErrorRecovery,
+  ProviderErrorReport,
 } from "./compaction/provider-errors/classify-provider-error.ts";
+export { classifyProviderError } from "./compaction/provider-errors/doors.ts";
 export type { ProviderErrorClass } from "./compaction/provider-errors/look-alikes.ts";
 export type { RecoveryRung } from "./compaction/recover.ts";
 export type { Representation } from "./compaction/summary/message.ts";
 export type { Pin } from "./compaction/summary/pins.ts";
 export type { CompactAt, Threshold } from "./compaction/trigger/compact-at.ts";
-export type { ModelLimits, OverflowSettings } from "./compaction/trigger/overflow.ts";
 export {
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
   type GivenCompactionSettings,
   type ToolSummaryStrategy,
-} from "./compaction/trigger/should-compact.ts";
+} from "./compaction/trigger/compaction-settings.ts";
+export type { ModelLimits, OverflowSettings } from "./compaction/trigger/overflow.ts";
 export {
   chooseForkWay,
   type ForkWay,
@@ -100,7 +100,9 @@ export {
 } from "./session/session.ts";
 export type { StoredState as SessionState } from "./session/stored-state.ts";
 export type { ProviderManagement } from "./session/window.ts";
-export { createMemoryJournal, createMemoryRecordStore, createMemorySpillStore } from "./stores/memory.ts";
+export { createMemoryJournal } from "./stores/memory/journal.ts";
+export { createMemoryRecordStore } from "./stores/memory/record-store.ts";
+export { createMemorySpillStore } from "./stores/memory/spill-store.ts";
 export { createSystemClock } from "./stores/system-clock.ts";
 export { ConfigurationError } from "./text/check.ts";
 export { fence } from "./text/fence.ts";

@@ -1,3 +1,4 @@
+export type { PostgresCleanReport, PostgresSpillLimits } from "./stores/postgres/clean-spills.ts";
 export type { PostgresDatabaseOptions } from "./stores/postgres/database.ts";
 export { createPostgresStores, type PostgresStoresOptions } from "./stores/postgres/door.ts";
 export type {
@@ -11,14 +12,7 @@ export type {
   StoredLog,
 } from "./stores/postgres/inventory.ts";
 export type { FollowedJournal } from "./stores/postgres/journal.ts";
-export type {
-  LoadPg,
-  PgModule,
-  PostgresClient,
-  PostgresPool,
-  Statement,
-} from "./stores/postgres/pool.ts";
-export type { PostgresCleanReport, PostgresSpillLimits } from "./stores/postgres/spill-store.ts";
+export type { LoadPg, PgModule, PostgresClient, PostgresPool, Statement } from "./stores/postgres/pool.ts";
 export type {
   Opened,
   PostgresStores,

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compact } from "../src/compaction/compact.ts";
 import { planCompaction } from "../src/compaction/plan/plan-compaction.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../src/compaction/trigger/should-compact.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../src/compaction/trigger/compaction-settings.ts";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import { handOff } from "../src/handoff/handoff.ts";
 import { shadowOf, textToPutBack } from "../src/plugin/window/put-back.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { planCompaction } from "../src/compaction/plan/plan-compaction.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../src/compaction/trigger/should-compact.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../src/compaction/trigger/compaction-settings.ts";
 import { forkContext } from "../src/fork/fork.ts";
 import { resultNotice } from "../src/fork/life/notice.ts";
 import { quoteChild } from "../src/fork/life/report.ts";

@@ -3,7 +3,7 @@ import { type Field, readInterface, readUnion, sentenceOver } from "./read-inter
 const ACTIONS = "src/session/action.ts";
 const LOG = "src/session/events.ts";
 const COMPACT = "src/compaction/compact.ts";
-const ASK = "src/compaction/ask.ts";
+const ASK = "src/compaction/ask-summarizer.ts";
 const GATE = "src/compaction/summary/request.ts";
 const TRIGGER = "src/compaction/trigger/should-compact.ts";
 
@@ -182,7 +182,7 @@ ${REASON_ROWS(GIVE_UP)}`;
 /** Names in the union of actions and events that are not interfaces of the same file. */
 const PLACES: Readonly<Record<string, string>> = {
   CompactionEvent: COMPACT,
-  CompactionProgress: "src/compaction/ask.ts",
+  CompactionProgress: "src/compaction/progress.ts",
 };
 
 function actions(): string {

@@ -1,5 +1,5 @@
+import { COMPACTION_SHAPE } from "../../src/compaction/trigger/compaction-settings.ts";
 import { OVERFLOW_SHAPE } from "../../src/compaction/trigger/overflow.ts";
-import { COMPACTION_SHAPE } from "../../src/compaction/trigger/should-compact.ts";
 import { FORK_SHAPE } from "../../src/fork/context/options.ts";
 import { PLUGIN_FORK_SHAPE, PLUGIN_SHAPE } from "../../src/plugin/context/options.ts";
 import { sessionShape } from "../../src/session/options.ts";
@@ -184,7 +184,7 @@ export const SURFACES: readonly Surface[] = [
     profile: "documented",
     about:
       'Settings of document 004: for a session with `profile: "documented"`, and for `planCompaction`. Without the profile each is refused with the option to use.',
-    file: "src/compaction/trigger/should-compact.ts",
+    file: "src/compaction/trigger/compaction-settings.ts",
     interface: "CompactionSettings",
     omits: ["thresholds"],
     defaults: defaultsOf(COMPACTION_SHAPE),

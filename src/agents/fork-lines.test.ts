@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AT_MS, afterEvents, completedFork, runningFork } from "../../test/rig/forks/fork-samples.ts";
 import type { ForkRecord } from "../fork/life/record.ts";
 import type { RecordedForks } from "../plugin/stores/recorded-forks.ts";
-import { currentProcess } from "../stores/files/exclusive-access.ts";
+import { currentProcess } from "../stores/files/process-identity.ts";
 import { forkLines, listLine, sidebarLines } from "./fork-lines.ts";
 
 const owner = { instanceId: "i1", process: currentProcess(), heartbeatAtMs: AT_MS };

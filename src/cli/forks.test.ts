@@ -4,7 +4,7 @@ import { parseChecked } from "../../test/rig/check-json.ts";
 import { completedFork, OWNER, sampleFork } from "../../test/rig/forks/fork-samples.ts";
 import { createTestContext, type TestContext } from "../../test/rig/plugin-context.ts";
 import type { NewFork } from "../fork/life/create-fork-record.ts";
-import { currentProcess } from "../stores/files/exclusive-access.ts";
+import { currentProcess } from "../stores/files/process-identity.ts";
 import { createFileRecordStore } from "../stores/files/record-store.ts";
 import { forksCommand } from "./forks.ts";
 

@@ -4,7 +4,7 @@ import { notate, transcript as read } from "../../test/rig/notation.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
-import type { CompactingInput, HookStrikes, SessionHook } from "./ask.ts";
+import type { CompactingInput, HookStrikes, SessionHook } from "./ask-hooks.ts";
 import { compact } from "./compact.ts";
 import { type CompactionTrigger, planCompaction } from "./plan/plan-compaction.ts";
 import { SECRETS_RULE, SUMMARY_INSTRUCTIONS } from "./summary/request.ts";
@@ -20,7 +20,7 @@ async function runWith(
   const clock = createFakeClock();
   const summarizer = createFakeSummarizer(GOOD);
   const plan = planCompaction({ transcript: SESSION, trigger });
-  const options = { at: 1, hooks, sessionId: "ses_1", ...(hookStrikes && { hookStrikes }) };
+  const options = { at: 1, hooks, ...(hookStrikes && { hookStrikes }) };
   const startedAt = clock.now();
   const outcome = await clock.runUntilDone(compact(plan, { summarizer, clock }, options));
   const waitedMs = clock.now() - startedAt;
@@ -38,7 +38,6 @@ describe("the hook session.compacting", () => {
     await runWith([{ name: "spy", compacting: (input) => void inputs.push(input) }]);
     expect(inputs).toEqual([
       {
-        sessionId: "ses_1",
         trigger: "overflow",
         representation: "pivot",
         tokensBefore: expect.any(Number),

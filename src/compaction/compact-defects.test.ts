@@ -6,7 +6,7 @@ import { repairPairing } from "../stages/repair.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message } from "../transcript/message.ts";
-import { CALL_IDLE_MS, CALL_LIMIT_MS, MAX_CALLS } from "./ask.ts";
+import { CALL_IDLE_MS, CALL_LIMIT_MS, MAX_CALLS } from "./ask-summarizer.ts";
 import { type Compacted, compact } from "./compact.ts";
 import { type CompactionInput, planCompaction } from "./plan/plan-compaction.ts";
 

@@ -11,7 +11,7 @@ import {
 import { deepFreeze, transcript as read } from "../../test/rig/notation.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import type { Transcript } from "../transcript/message.ts";
-import type { CompactingInput, SessionHook } from "./ask.ts";
+import type { CompactingInput, SessionHook } from "./ask-hooks.ts";
 import { type CompactionEvent, type CompactOutcome, compact } from "./compact.ts";
 import { planCompaction } from "./plan/plan-compaction.ts";
 

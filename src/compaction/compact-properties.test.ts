@@ -22,7 +22,7 @@ import {
 import { type CompactionEvent, compact } from "./compact.ts";
 import { type CompactionInput, type CompactionPlan, planCompaction } from "./plan/plan-compaction.ts";
 import { pinText } from "./summary/pins.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "./trigger/should-compact.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "./trigger/compaction-settings.ts";
 
 /** Long enough that a compaction can gain something, whatever else the history holds. */
 const BULK: Message = {

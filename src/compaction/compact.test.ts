@@ -10,7 +10,7 @@ import { type Compacted, type CompactOutcome, compact } from "./compact.ts";
 import { CONTINUE_TEXT } from "./plan/edits.ts";
 import { type CompactionInput, planCompaction } from "./plan/plan-compaction.ts";
 import { DIGEST_PREFIX } from "./tool-summaries/edits.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "./trigger/should-compact.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "./trigger/compaction-settings.ts";
 
 const PROSE = "## Goal\nBuild the parser.";
 

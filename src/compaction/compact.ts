@@ -1,28 +1,13 @@
-import {
-  abortSignal,
-  callback,
-  check,
-  oneOf,
-  required,
-  rule,
-  type Shape,
-  text,
-  throwProblems,
-} from "../text/check.ts";
-import { isObject } from "../text/unknown-value.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type MessageId, type Transcript } from "../transcript/message.ts";
 import {
   askHooks,
-  askSummarizer,
-  type CompactionProgress,
-  createProgress,
-  type DegradedReason,
   type HookStrikes,
   type HooksAnswer,
   type SessionHook,
   type SessionHookFailure,
-} from "./ask.ts";
+} from "./ask-hooks.ts";
+import { askSummarizer, type DegradedReason } from "./ask-summarizer.ts";
 import {
   cancelEdits,
   carriedShares,
@@ -38,8 +23,8 @@ import {
 } from "./plan/plan-compaction.ts";
 import { readWindow } from "./plan/window.ts";
 import { callListener } from "./ports/call-within.ts";
-import { COMPACT_PORTS_SHAPE, HOOKS_RULE } from "./ports/option-rules.ts";
 import type { Clock, Summarizer } from "./ports/summarizer.ts";
+import { type CompactionProgress, createProgress } from "./progress.ts";
 import { foldSummary } from "./summary/fold-summary.ts";
 import { NO_CHANGES } from "./summary/request.ts";
 import { createTextCleaner, errorText } from "./summary/text.ts";
@@ -47,7 +32,7 @@ import { createTextCleaner, errorText } from "./summary/text.ts";
 /**
  * Carries out a plan of `planCompaction`: asks the hooks, asks the summarizer at most twice, folds mechanically or leaves
  * everything as it is where that fails, and checks that the result is smaller and lost nothing that must stay. Returns edits and changes
- * nothing; once ports and options are usable it always resolves, in bounded time, whatever the ports do.
+ * nothing; always resolves, in bounded time, whatever the ports do.
  *
  * When a compaction is due is decided in `trigger/`, what it folds and keeps in `plan/`, what the model is asked and what
  * is carried along in `summary/`. `tool-summaries/` shortens old tool results between compactions, and `recover.ts` brings
@@ -58,7 +43,6 @@ export async function compact(
   ports: CompactPorts,
   options: CompactOptions,
 ): Promise<CompactOutcome> {
-  throwProblems([...check(COMPACT_PORTS_SHAPE, ports, ["ports"]), ...check(COMPACT_SHAPE, options)]);
   const { tokensBefore, transcript } = plan;
   const report: Mutable<CompactReport> = {
     tokensBefore,
@@ -113,8 +97,6 @@ export interface CompactOptions {
   readonly signal?: AbortSignal;
   /** Called at the start, as it goes on, and at the end; what it throws is ignored. @default none */
   readonly onEvent?: (event: CompactionEvent) => void;
-  /** Names the session to hooks. @default unset */
-  readonly sessionId?: string;
   /**
    * What is done when no summary of the model can be used: `fold` (the default) sums up mechanically, `keep` leaves
    * everything as it is. A session keeps its window while that fits.
@@ -127,16 +109,6 @@ export interface CompactOptions {
   readonly hookStrikes?: HookStrikes;
 }
 
-const COMPACT_SHAPE: Shape<CompactOptions> = {
-  at: required(rule("milliseconds since 1970", Number.isFinite)),
-  signal: abortSignal,
-  onEvent: callback,
-  sessionId: text,
-  afterFailure: oneOf("fold", "keep"),
-  hooks: HOOKS_RULE,
-  hookStrikes: rule("what the last compaction gave", isObject),
-};
-
 /** Keeps a hook from compacting the transcript that is being compacted. */
 const running = new WeakSet<Transcript>();
 
@@ -148,13 +120,13 @@ async function runPlan(
   { summarizer, clock }: CompactPorts,
   { options, report }: { readonly options: CompactOptions; readonly report: Mutable<CompactReport> },
 ): Promise<Omit<Compacted, keyof CompactReport> | Unchanged> {
-  const { signal, hooks = [], sessionId } = options;
+  const { signal, hooks = [] } = options;
   const { trigger, representation, tokensBefore } = plan;
   const progress = createProgress(
     { trigger, auto: trigger !== "manual" },
     { clock, emit: (event) => emit(options, event) },
   );
-  const facts = { ...(sessionId !== undefined && { sessionId }), trigger, representation, tokensBefore };
+  const facts = { trigger, representation, tokensBefore };
   const ask = async (method: "compacting" | "autocontinue"): Promise<HooksAnswer> => {
     const answer = await askHooks({ hooks, method, facts, strikes: report.hookStrikes, clock, signal });
     report.hookStrikes = answer.strikes;

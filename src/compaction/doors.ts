@@ -1,6 +1,7 @@
 import {
   abortSignal,
   callback,
+  check,
   gone,
   listOf,
   objectOf,
@@ -9,11 +10,12 @@ import {
   required,
   rule,
   type Shape,
+  throwProblems,
 } from "../text/check.ts";
 import { isObject } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
-import type { SessionHook } from "./ask.ts";
+import type { SessionHook } from "./ask-hooks.ts";
 import {
   type CompactionEvent,
   type CompactOutcome,
@@ -35,14 +37,14 @@ import {
   type PendingToolSummary,
   type SummarizedToolResults,
 } from "./tool-summaries/maybe-summarize-tool-results.ts";
-import { LIMITS_SHAPE, type ModelLimits } from "./trigger/overflow.ts";
 import {
   COMPACTION_SHAPE,
   type CompactionSettings,
   completeCompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
   type GivenCompactionSettings,
-} from "./trigger/should-compact.ts";
+} from "./trigger/compaction-settings.ts";
+import { LIMITS_SHAPE, type ModelLimits } from "./trigger/overflow.ts";
 
 // The functions of documents 003 and 004 as `carryover/documented` has them. A session tells the same functions more.
 
@@ -81,7 +83,7 @@ export async function compact(
   ports: CompactPorts,
   options: CompactOptions,
 ): Promise<CompactOutcome> {
-  checkCompact(options);
+  throwProblems([...check(COMPACT_PORTS_SHAPE, ports, ["ports"]), ...check(COMPACT_SHAPE, options)]);
   return runPlan(plan, ports, options);
 }
 
@@ -155,13 +157,13 @@ const checkInput = optionsCheck({
   summarizer: SUMMARIZER_RULE,
 });
 
-const checkCompact = optionsCheck({
+const COMPACT_SHAPE = {
   ...gone({ sessionId: OF_SESSIONS, afterFailure: OF_SESSIONS, hookStrikes: OF_SESSIONS }),
   at: required(rule("milliseconds since 1970", Number.isFinite)),
   signal: abortSignal,
   onEvent: callback,
   hooks: HOOKS_RULE,
-} satisfies Shape<CompactOptions>);
+} satisfies Shape<CompactOptions>;
 
 const checkSummarize = optionsCheck({
   ...gone({ waitMs: "leave it out: what is on its way is taken by the next call" }),

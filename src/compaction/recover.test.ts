@@ -10,7 +10,7 @@ import { estimateContextTokens } from "../transcript/estimate-context.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
-import { findLastRequest } from "./plan/window.ts";
+import { findLastRequest } from "./plan/last-request.ts";
 import {
   dropMedia,
   planRecovery,

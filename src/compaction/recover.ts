@@ -3,20 +3,8 @@ import { cutAnyPart, cutOutput, mediaLine, withoutMedia } from "../stages/cut-pa
 import { PRUNE_PROTECT, prune } from "../stages/prune.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { cutToLength, largestPassing, shrinkToFit } from "../stages/shrink.ts";
-import {
-  limitFrom,
-  listOf,
-  numberFrom,
-  oneOf,
-  optionsCheck,
-  required,
-  rule,
-  type Shape,
-  text,
-} from "../text/check.ts";
 import { normalizeTypedText } from "../text/normalize.ts";
 import { truncate } from "../text/truncate.ts";
-import { isObject } from "../text/unknown-value.ts";
 import { handleOf } from "../transcript/content.ts";
 import { applyEdits, type Edit, type Handle, hideMessage, runStages } from "../transcript/edit.ts";
 import {
@@ -33,9 +21,8 @@ import {
 } from "../transcript/message.ts";
 import type { TextPart } from "../transcript/part.ts";
 import { carriedShares, compactionEdits } from "./plan/edits.ts";
+import { findLastRequest } from "./plan/last-request.ts";
 import { planCompaction } from "./plan/plan-compaction.ts";
-import { findLastRequest } from "./plan/window.ts";
-import { PINS_RULE, REDACTION_RULE } from "./ports/option-rules.ts";
 import { foldSummary } from "./summary/fold-summary.ts";
 import type { Representation } from "./summary/message.ts";
 import type { Pin } from "./summary/pins.ts";
@@ -47,7 +34,6 @@ import type { SecretRedaction } from "./summary/text.ts";
  * which is cut to the limit and therefore fits. Nothing is changed here: a step is a list of edits.
  */
 export function planRecovery(transcript: Transcript, request: RecoveryRequest): RecoveryPlan {
-  checkRequest(request);
   const { limitTokens, tried, estimate = {} } = request;
   const before = estimateWire(transcript, estimate);
   if (before.high <= limitTokens) return { status: "fits", estimate: before };
@@ -103,20 +89,6 @@ export interface RecoveryRequest {
   /** How secrets are found in what goes into a mechanical summary. @default on */
   readonly redaction?: SecretRedaction;
 }
-
-const RECOVERY_SHAPE: Shape<RecoveryRequest> = {
-  limitTokens: required(limitFrom(0)),
-  tried: required(listOf(oneOf(...RECOVERY_LADDER))),
-  model: oneOf("available", "not-available"),
-  estimate: rule("options of estimateContextTokens", isObject),
-  outputMaxChars: numberFrom(1),
-  representation: oneOf("pivot", "user-summary"),
-  pins: PINS_RULE,
-  keep: listOf(text),
-  redaction: REDACTION_RULE,
-};
-
-const checkRequest = optionsCheck(RECOVERY_SHAPE);
 
 /** The next step of a recovery, or that none is needed or left. */
 export type RecoveryPlan =

@@ -1,4 +1,4 @@
-import { readUsage } from "../compaction/trigger/overflow.ts";
+import { readUsage } from "../compaction/trigger/read-usage.ts";
 import { asObject, asString } from "../text/unknown-value.ts";
 import type { Message } from "../transcript/message.ts";
 

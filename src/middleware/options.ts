@@ -1,4 +1,4 @@
-import type { SessionHook } from "../compaction/ask.ts";
+import type { SessionHook } from "../compaction/ask-hooks.ts";
 import { HOOKS_RULE } from "../compaction/ports/option-rules.ts";
 import type { Clock } from "../compaction/ports/summarizer.ts";
 import type { SessionEvent } from "../session/events.ts";

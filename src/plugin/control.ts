@@ -1,7 +1,7 @@
 import { createLease, leaseRecordId, readLease } from "../fork/life/lease.ts";
 import { currentRun, isLive } from "../fork/life/record.ts";
 import type { RecordFound, RecordState } from "../fork/life/record-store.ts";
-import { currentProcess } from "../stores/files/exclusive-access.ts";
+import { currentProcess } from "../stores/files/process-identity.ts";
 import { plural } from "../text/format-number.ts";
 import type { Feature, PluginContext } from "./context/context.ts";
 import type { Forks } from "./forks/forks.ts";

@@ -3,7 +3,7 @@ import { createSession } from "../../test/rig/engine-session.ts";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
 import { redactTranscript } from "../stages/redact.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import { type Edit, hideMessage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { SessionEvent } from "./events.ts";

@@ -1,5 +1,5 @@
 import type { CompactionInput, CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
-import { keepAmount } from "../compaction/plan/window.ts";
+import { keepAmount } from "../compaction/plan/split-conversation.ts";
 import { omitUndefined } from "../text/unknown-value.ts";
 import { estimateMessageTokens } from "../transcript/estimate-message.ts";
 import { EMPTY_HISTORY, withBatches } from "./history.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createSession } from "../../test/rig/engine-session.ts";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { deepFreeze } from "../../test/rig/notation.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import { type Edit, hideMessage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
 import { FOLDED_AT_ONCE, foldHistory, UNDO_BATCHES } from "./fold.ts";

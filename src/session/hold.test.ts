@@ -8,7 +8,7 @@ import {
 } from "../../test/rig/fakes.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { answer, conversation, SUMMARY, user, words } from "../../test/rig/session.ts";
-import type { SessionHook } from "../compaction/ask.ts";
+import type { SessionHook } from "../compaction/ask-hooks.ts";
 import type { SessionEvent } from "./events.ts";
 import { holdAfter, isHeld } from "./hold.ts";
 import type { SessionOptions } from "./options.ts";

@@ -1,4 +1,5 @@
-import { detectSilentOverflow, stepToCheck } from "../compaction/trigger/overflow.ts";
+import { detectSilentOverflow } from "../compaction/trigger/detect-silent-overflow.ts";
+import { stepToCheck } from "../compaction/trigger/overflow.ts";
 import { tokenFamilyOf } from "../models/token-family.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import { omitUndefined } from "../text/unknown-value.ts";

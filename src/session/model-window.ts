@@ -1,4 +1,5 @@
 import type { ProviderErrorReport } from "../compaction/provider-errors/classify-provider-error.ts";
+import type { CompactionSettings } from "../compaction/trigger/compaction-settings.ts";
 import {
   inputWindowTokens,
   isOverflow,
@@ -8,12 +9,7 @@ import {
   type OverflowSettings,
   usableTokens,
 } from "../compaction/trigger/overflow.ts";
-import {
-  type CompactionSettings,
-  effectiveTokenLimit,
-  type ModelWindow,
-  type TokenLimit,
-} from "../compaction/trigger/should-compact.ts";
+import { effectiveTokenLimit, type ModelWindow, type TokenLimit } from "../compaction/trigger/token-limit.ts";
 import { type ModelFacts, modelFacts, windowThatTook } from "../models/model-facts.ts";
 import { deepEqual } from "../text/deep-equal.ts";
 import { omitUndefined } from "../text/unknown-value.ts";

@@ -1,6 +1,6 @@
 import { compactionEdits } from "../compaction/plan/edits.ts";
+import { isUnanswered } from "../compaction/plan/last-request.ts";
 import { planCompaction } from "../compaction/plan/plan-compaction.ts";
-import { isUnanswered } from "../compaction/plan/window.ts";
 import { foldSummary } from "../compaction/summary/fold-summary.ts";
 import { omitUndefined } from "../text/unknown-value.ts";
 import { applyEdits, type Edit, hideMessage, hidePart } from "../transcript/edit.ts";

@@ -1,4 +1,4 @@
-import type { SessionHook } from "../compaction/ask.ts";
+import type { SessionHook } from "../compaction/ask-hooks.ts";
 import {
   COMPACT_PORTS_SHAPE,
   HOOKS_RULE,
@@ -12,18 +12,18 @@ import type { Pin } from "../compaction/summary/pins.ts";
 import type { SecretRedaction } from "../compaction/summary/text.ts";
 import { COMPACT_AT_RULE, type CompactAt } from "../compaction/trigger/compact-at.ts";
 import {
-  LIMITS_SHAPE,
-  type ModelLimits,
-  OVERFLOW_SHAPE,
-  type OverflowSettings,
-} from "../compaction/trigger/overflow.ts";
-import {
   COMPACTION_SHAPE,
   type CompactionSettings,
   completeCompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
   type GivenCompactionSettings,
-} from "../compaction/trigger/should-compact.ts";
+} from "../compaction/trigger/compaction-settings.ts";
+import {
+  LIMITS_SHAPE,
+  type ModelLimits,
+  OVERFLOW_SHAPE,
+  type OverflowSettings,
+} from "../compaction/trigger/overflow.ts";
 import type { CacheProfile } from "../models/cache-profile.ts";
 import { priceOf, writePrice } from "../models/model-price.ts";
 import { MODEL_ROWS_RULE, type ModelRow } from "../models/model-row.ts";

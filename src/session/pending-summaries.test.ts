@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createSession } from "../../test/rig/engine-session.ts";
 import { createFakeClock, createFakeSummarizer, type FakeClock } from "../../test/rig/fakes.ts";
 import { answer, step, user } from "../../test/rig/session.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
 import type { Session } from "./session.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createSession, type EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { answer, conversation, SUMMARY, step, user, words } from "../../test/rig/session.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../compaction/trigger/should-compact.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../compaction/trigger/compaction-settings.ts";
 import { estimateContextTokens } from "../transcript/estimate-context.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";

@@ -1,4 +1,4 @@
-import { CALL_IDLE_MS, CALL_LIMIT_MS, createProgress } from "../compaction/ask.ts";
+import { CALL_IDLE_MS, CALL_LIMIT_MS } from "../compaction/ask-summarizer.ts";
 import { type Compacted, type CompactionEnd, hasGained } from "../compaction/compact.ts";
 import { paysByProvider } from "../compaction/plan/pays-by-provider.ts";
 import {
@@ -9,6 +9,7 @@ import {
 } from "../compaction/plan/plan-compaction.ts";
 import { callWithin } from "../compaction/ports/call-within.ts";
 import type { ProviderCompactor } from "../compaction/ports/summarizer.ts";
+import { createProgress } from "../compaction/progress.ts";
 import { factsBudget, renderFacts } from "../compaction/summary/facts.ts";
 import { handlesInPlace } from "../compaction/summary/pins.ts";
 import { compactionInstructions, element } from "../compaction/summary/request.ts";

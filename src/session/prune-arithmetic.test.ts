@@ -3,7 +3,7 @@ import { createSession, type EngineOptions } from "../../test/rig/engine-session
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { step, user } from "../../test/rig/session.ts";
 import { NO_CACHE } from "../models/cache-profile.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
 import type { Session } from "./session.ts";

@@ -3,7 +3,7 @@ import { createSession, type EngineOptions } from "../../test/rig/engine-session
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { deepFreeze } from "../../test/rig/notation.ts";
 import { step as stepWith } from "../../test/rig/session.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";

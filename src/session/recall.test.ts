@@ -5,7 +5,7 @@ import { createFakeClock } from "../../test/rig/fakes.ts";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { user } from "../../test/rig/session.ts";
-import { createMemorySpillStore } from "../stores/memory.ts";
+import { createMemorySpillStore } from "../stores/memory/spill-store.ts";
 import { isMalformed } from "../text/normalize.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { boundRecall, hiddenTexts, RECALL_MAX_CHARS, type RecallSource, recall } from "./recall.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createFakeClock } from "../../test/rig/fakes.ts";
 import { step, user } from "../../test/rig/session.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { readRecord } from "./record.ts";
 import { createSession } from "./session.ts";

@@ -1,12 +1,9 @@
-import type { HookStrikes } from "../compaction/ask.ts";
+import type { HookStrikes } from "../compaction/ask-hooks.ts";
 import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import type { ProviderErrorReport } from "../compaction/provider-errors/classify-provider-error.ts";
+import type { CompactionSettings } from "../compaction/trigger/compaction-settings.ts";
 import type { ModelLimits } from "../compaction/trigger/overflow.ts";
-import {
-  afterCompaction,
-  COOL_DOWN_TURNS,
-  type CompactionSettings,
-} from "../compaction/trigger/should-compact.ts";
+import { afterCompaction, COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
 import { deepEqual } from "../text/deep-equal.ts";
 import { omitUndefined } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";

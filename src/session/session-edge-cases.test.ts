@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { EngineOptions } from "../../test/rig/engine-session.ts";
 import { answer, conversation, startSession, step, user, words } from "../../test/rig/session.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../compaction/trigger/should-compact.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../compaction/trigger/compaction-settings.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import type { Message } from "../transcript/message.ts";
 import type { Session } from "./session.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createFakeClock, createFakeSummarizer, type FakeAnswer } from "../../test/rig/fakes.ts";
 import { answer, conversation, SUMMARY, startSession, user, words } from "../../test/rig/session.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { SessionOptions } from "./options.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { EngineOptions } from "../../test/rig/engine-session.ts";
 import { createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { answer, conversation, SUMMARY, startSession, user, words } from "../../test/rig/session.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
 import type { SessionPorts } from "./options.ts";

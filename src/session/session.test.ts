@@ -3,7 +3,8 @@ import { createSession, type EngineOptions } from "../../test/rig/engine-session
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
-import { createMemoryJournal, createMemorySpillStore } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
+import { createMemorySpillStore } from "../stores/memory/spill-store.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript, Usage } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";

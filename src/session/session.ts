@@ -1,15 +1,14 @@
-import { isFinished } from "../compaction/plan/window.ts";
-import {
-  classifyProviderError,
-  type ProviderErrorReport,
-} from "../compaction/provider-errors/classify-provider-error.ts";
-import { detectSilentOverflow, LIMITS_SHAPE, type ModelLimits } from "../compaction/trigger/overflow.ts";
+import { isFinished } from "../compaction/plan/last-request.ts";
+import type { ProviderErrorReport } from "../compaction/provider-errors/classify-provider-error.ts";
+import { classifyProviderError } from "../compaction/provider-errors/doors.ts";
 import {
   type ChangedSettings,
   changeSettings,
   type SettingsChange,
-  type TriggerStatus,
-} from "../compaction/trigger/should-compact.ts";
+} from "../compaction/trigger/compaction-settings.ts";
+import { detectSilentOverflow } from "../compaction/trigger/detect-silent-overflow.ts";
+import { LIMITS_SHAPE, type ModelLimits } from "../compaction/trigger/overflow.ts";
+import type { TriggerStatus } from "../compaction/trigger/should-compact.ts";
 import {
   abortSignal,
   aMeasure,

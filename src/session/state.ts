@@ -1,6 +1,6 @@
-import type { HookStrikes } from "../compaction/ask.ts";
+import type { HookStrikes } from "../compaction/ask-hooks.ts";
+import type { CompactionSettings } from "../compaction/trigger/compaction-settings.ts";
 import type { ModelLimits } from "../compaction/trigger/overflow.ts";
-import type { CompactionSettings } from "../compaction/trigger/should-compact.ts";
 import type { MessageId, ModelRef, Transcript } from "../transcript/message.ts";
 import { EMPTY_HISTORY, type History } from "./history.ts";
 import type { HeldCompaction } from "./hold.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createSession } from "../../test/rig/engine-session.ts";
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { step, user, words } from "../../test/rig/session.ts";
-import type { CompactionSettings } from "../compaction/trigger/should-compact.ts";
+import type { CompactionSettings } from "../compaction/trigger/compaction-settings.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
 import { commonLength, type Message, type Transcript } from "../transcript/message.ts";
 

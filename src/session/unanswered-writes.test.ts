@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { SUMMARY, step, user } from "../../test/rig/session.ts";
-import { createMemoryJournal } from "../stores/memory.ts";
+import { createMemoryJournal } from "../stores/memory/journal.ts";
 import { createSystemClock } from "../stores/system-clock.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { SessionEvent } from "./events.ts";

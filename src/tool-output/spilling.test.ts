@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../test/rig/notation.ts";
-import { createMemorySpillStore } from "../stores/memory.ts";
+import { createMemorySpillStore } from "../stores/memory/spill-store.ts";
 import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./limits.ts";
 import type { TextBlock } from "./read-blocks.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "./spill.ts";

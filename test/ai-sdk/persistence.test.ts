@@ -8,7 +8,8 @@ import {
   type Persistence,
 } from "../../src/ai-sdk.ts";
 import type { SessionEvent } from "../../src/session/events.ts";
-import { createMemoryJournal, createMemorySpillStore } from "../../src/stores/memory.ts";
+import { createMemoryJournal } from "../../src/stores/memory/journal.ts";
+import { createMemorySpillStore } from "../../src/stores/memory/spill-store.ts";
 import { longConversation } from "./harness/conversation.ts";
 import { type ScriptedProvider, startScriptedProvider } from "./harness/scripted-provider.ts";
 import { read } from "./harness/tools.ts";

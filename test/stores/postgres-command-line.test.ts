@@ -13,7 +13,7 @@ import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
 import type { OwnCompaction } from "../../src/plugin/window/own-compaction.ts";
 import type { PruneWindow } from "../../src/plugin/window/prune.ts";
-import { currentProcess } from "../../src/stores/files/exclusive-access.ts";
+import { currentProcess } from "../../src/stores/files/process-identity.ts";
 import { asObject } from "../../src/text/unknown-value.ts";
 import { OWNER, runningFork } from "../rig/forks/fork-samples.ts";
 import { hooksOf } from "../rig/plugin-context.ts";

@@ -11,7 +11,7 @@ import type { PluginLease } from "../../src/plugin/stores/control-store.ts";
 import { pluginFolders } from "../../src/plugin/stores/folders.ts";
 import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
-import type { ProcessIdentity } from "../../src/stores/files/exclusive-access.ts";
+import type { ProcessIdentity } from "../../src/stores/files/process-identity.ts";
 import type { PostgresInventory, RowsToDelete } from "../../src/stores/postgres/inventory.ts";
 import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { parseChecked } from "../rig/check-json.ts";

@@ -13,8 +13,8 @@ import {
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { pathName } from "../../src/stores/files/file-system.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { pathName } from "../../src/stores/files/path-name.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
 import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { bundleChild } from "./bundle-child.ts";

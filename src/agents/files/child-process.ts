@@ -5,7 +5,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ProcessIdentity, processOf, processState } from "../../stores/files/exclusive-access.ts";
+import { type ProcessIdentity, processOf, processState } from "../../stores/files/process-identity.ts";
 import type { AgentPlace } from "../places.ts";
 import type { FileAgent } from "./file-agent.ts";
 import { parentProgram } from "./parent-process.ts";

@@ -11,7 +11,7 @@ import type {
   HostValue,
   SessionFacts,
 } from "../../plugin/host/agent-host.ts";
-import { type ProcessIdentity, processState } from "../../stores/files/exclusive-access.ts";
+import { type ProcessIdentity, processState } from "../../stores/files/process-identity.ts";
 import { asObject } from "../../text/unknown-value.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { ChildNotes, NotedChild } from "../child-notes.ts";

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { configHome, type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { isDatabase, type PluginLog, type PluginStores } from "../../plugin/stores/plugin-stores.ts";
-import { hasPassword } from "../../stores/postgres/pool.ts";
+import { hasPassword } from "../../stores/postgres/redact-connection.ts";
 import type { StoreFailure } from "../../text/failure.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";

@@ -1,7 +1,7 @@
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { isRunning, logsOf } from "../../plugin/stores/control-store.ts";
 import { scopeKind } from "../../plugin/stores/database-stores.ts";
-import { pathName } from "../../stores/files/file-system.ts";
+import { pathName } from "../../stores/files/path-name.ts";
 import type { PostgresInventory, RowsToDelete, ScopedRecord } from "../../stores/postgres/inventory.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
 import { openPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";

@@ -9,7 +9,8 @@ import {
   PUT_BACK_FILE,
   WAITING_FOLDER,
 } from "../../plugin/stores/folders.ts";
-import { defaultStateFolder, type FileStat, nodeFileSystem } from "../../stores/files/file-system.ts";
+import { type FileStat, nodeFileSystem } from "../../stores/files/file-system.ts";
+import { defaultStateFolder } from "../../stores/files/state-folder.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
 import type { InventoryFile } from "./plan.ts";
 

@@ -4,7 +4,7 @@ import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { isUnfinished } from "../../plugin/forks/adopt-forks.ts";
 import { isRunning } from "../../plugin/stores/control-store.ts";
 import { isHeld } from "../../plugin/stores/recorded-forks.ts";
-import { pathName } from "../../stores/files/file-system.ts";
+import { pathName } from "../../stores/files/path-name.ts";
 import { groupBy } from "../../text/group-by.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";
 

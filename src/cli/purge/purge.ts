@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { formatSpan } from "../../fork/life/roster.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
-import { pathName } from "../../stores/files/file-system.ts";
+import { pathName } from "../../stores/files/path-name.ts";
 import { formatBytes } from "../../text/format-number.ts";
 import { MIN_ID_CHARS } from "../files/unreadable.ts";
 import { DATABASE_LABEL, findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";

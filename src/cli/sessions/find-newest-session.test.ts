@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { completedFork } from "../../../test/rig/forks/fork-samples.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
-import { currentProcess } from "../../stores/files/exclusive-access.ts";
+import { currentProcess } from "../../stores/files/process-identity.ts";
 import { findNewestSession, findSessions } from "./find-newest-session.ts";
 import { handoffFolder, writeNote } from "./notes.ts";
 import { withSessionFile } from "./open-session.ts";

@@ -3,7 +3,7 @@ import { deepFreeze, transcript as read } from "../../../test/rig/notation.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/compaction-settings.ts";
 import { compactionEdits } from "./edits.ts";
 import { type CompactionInput, type CompactionPlan, planCompaction } from "./plan-compaction.ts";
 

@@ -15,7 +15,6 @@ import {
   type Transcript,
   typedText,
 } from "../../transcript/message.ts";
-import { checkCompactionInput } from "../ports/option-rules.ts";
 import type { SummarizerModel, SummaryRequest } from "../ports/summarizer.ts";
 import { collectFacts, type FactsBudget, factsBudget } from "../summary/facts.ts";
 import type { FoldMaterial } from "../summary/fold-summary.ts";
@@ -36,20 +35,16 @@ import {
   type TextCleaner,
   type TextPiece,
 } from "../summary/text.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/compaction-settings.ts";
 import { inputWindowTokens } from "../trigger/overflow.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
+import { isFinished, isUnanswered, lastRequestIndex } from "./last-request.ts";
 import {
   type ConversationSplit,
-  isCompactionLeftover,
-  isFinished,
-  isUnanswered,
   type KeepInput,
   keepAmount,
-  lastRequestIndex,
-  markedPins,
-  readWindow,
   splitConversation,
-} from "./window.ts";
+} from "./split-conversation.ts";
+import { isCompactionLeftover, markedPins, readWindow } from "./window.ts";
 
 /**
  * Decides a compaction without doing it: the same input gives the same plan. The window is read and split into what is
@@ -57,7 +52,6 @@ import {
  * and the facts that are carried along whatever the summary says.
  */
 export function planCompaction(input: CompactionInput): CompactionPlan | NothingToCompact {
-  checkCompactionInput(input);
   const { transcript, trigger, representation = "pivot", redaction = {}, keep = [] } = input;
   // Messages are estimated like the whole context: by the tokens of the model that reads them.
   const { model, family = model && tokenFamilyOf(model) } = input.estimate ?? {};

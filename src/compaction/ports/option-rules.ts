@@ -1,12 +1,10 @@
 import {
   either,
-  limitFrom,
   listOf,
   methods,
   numberFrom,
   objectOf,
   oneOf,
-  optionsCheck,
   type Rule,
   required,
   rule,
@@ -16,9 +14,6 @@ import {
 import { REDACT_SHAPE } from "../../text/secrets/redact-secrets.ts";
 import { isObject } from "../../text/unknown-value.ts";
 import { MODEL_RULE } from "../../transcript/message.ts";
-import { COMPACT_AT_RULE } from "../trigger/compact-at.ts";
-import { LIMITS_SHAPE, OVERFLOW_SHAPE } from "../trigger/overflow.ts";
-import { COMPACTION_SHAPE } from "../trigger/should-compact.ts";
 import type { Clock, Summarizer } from "./summarizer.ts";
 
 /** What must stay visible to the model: each a text, or a handle of the transcript. */
@@ -77,23 +72,3 @@ function isSummarizer(value: unknown): boolean {
   if (!isObject(byProvider) || typeof byProvider.compact !== "function") return false;
   return byProvider.keptFrom === "any" || byProvider.keptFrom === "user";
 }
-
-/** Checks what `planCompaction` is given. */
-export const checkCompactionInput: (input: unknown) => void = optionsCheck({
-  transcript: required(rule("a transcript", Array.isArray)),
-  trigger: required(oneOf("threshold", "overflow", "context_limit_recovery", "manual")),
-  representation: oneOf("pivot", "user-summary"),
-  settings: objectOf(COMPACTION_SHAPE),
-  limits: objectOf(LIMITS_SHAPE),
-  model: rule("{ provider, id }", isObject),
-  tailTokens: either(oneOf("as-settings"), limitFrom(0)),
-  compactAt: COMPACT_AT_RULE,
-  summarizer: SUMMARIZER_RULE,
-  pins: PINS_RULE,
-  keep: listOf(text),
-  estimate: rule("options of estimateContextTokens", isObject),
-  redaction: REDACTION_RULE,
-  autoContinue: oneOf("as-needed", "never"),
-  overflow: objectOf(OVERFLOW_SHAPE),
-  profile: oneOf("default", "documented"),
-});

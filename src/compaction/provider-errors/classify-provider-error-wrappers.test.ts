@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../test/rig/runs.ts";
-import { detectSilentOverflow } from "../trigger/overflow.ts";
+import { detectSilentOverflow } from "../trigger/detect-silent-overflow.ts";
 import { classifyProviderError, isContextLengthExceeded } from "./classify-provider-error.ts";
 
 interface Sent {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { classifyProviderError, isContextLengthExceeded } from "./classify-provider-error.ts";
+import { classifyProviderError, isContextLengthExceeded } from "./doors.ts";
 
 /** A line is "observed/limit wording"; a dash stands for a figure that the wording does not give. */
 function wordings(

@@ -1,4 +1,3 @@
-import { anyText, NO_OPTIONS, optionsCheck, type Shape } from "../../text/check.ts";
 import { omitUndefined } from "../../text/unknown-value.ts";
 import { anyOf, codeWords, errorWords, readTokenFigures, type TokenFigures } from "./error-words.ts";
 import { type ErrorStatement, findLookAlike, type ProviderErrorClass } from "./look-alikes.ts";
@@ -7,15 +6,11 @@ import { codeSaysOverflow, saysOverflow } from "./says-overflow.ts";
 
 /**
  * What kind of error a provider sent, and the token counts it gave. Takes the error as it was caught (an Error, a
- * response body, a text, a stream event); throws only for options that cannot be used. `read-provider-error` collects texts, codes and statuses from
- * the error object; a machine code decides first, then the look-alikes of an overflow, then the wording of an overflow.
+ * response body, a text, a stream event). `read-provider-error` collects texts, codes and statuses from the error object;
+ * a machine code decides first, then the look-alikes of an overflow, then the wording of an overflow.
  * An error it does not know is never an overflow.
  */
-export function classifyProviderError(
-  error: unknown,
-  options: ClassifyOptions = NO_OPTIONS,
-): ProviderErrorReport {
-  checkOptions(options);
+export function classifyProviderError(error: unknown, options: ClassifyOptions = {}): ProviderErrorReport {
   const evidence = readProviderError(error);
   const decision = decide(evidence, options.provider ?? evidence.provider ?? "");
   const { class: errorClass, statement, figures } = decision;
@@ -31,8 +26,8 @@ export function classifyProviderError(
 }
 
 /** True when the provider refused the request because its tokens do not fit. */
-export function isContextLengthExceeded(error: unknown, options: ClassifyOptions = {}): boolean {
-  return classifyProviderError(error, options).isOverflow;
+export function isContextLengthExceeded(error: unknown): boolean {
+  return classifyProviderError(error).isOverflow;
 }
 
 /** What the caller knows about the error. */
@@ -43,13 +38,6 @@ export interface ClassifyOptions {
    */
   readonly provider?: string;
 }
-
-/** What the options of `classifyProviderError` may be. */
-const CLASSIFY_SHAPE: Shape<ClassifyOptions> = {
-  provider: anyText,
-};
-
-const checkOptions = optionsCheck(CLASSIFY_SHAPE);
 
 /** What a provider's error means, what helps, and the token counts that it names. */
 export interface ProviderErrorReport extends TokenFigures {

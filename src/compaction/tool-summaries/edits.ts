@@ -1,6 +1,5 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
-import { listOf, optionsCheck, rule, type Shape, text } from "../../text/check.ts";
 import { oneLine } from "../../text/clip.ts";
 import { handleOf, type ToolResult } from "../../transcript/content.ts";
 import { type Edit, type Handle, hideMessage, type Position } from "../../transcript/edit.ts";
@@ -11,7 +10,6 @@ import {
   type Transcript,
   withText,
 } from "../../transcript/message.ts";
-import { REDACTION_RULE } from "../ports/option-rules.ts";
 import {
   createTextCleaner,
   excerptCodePoints,
@@ -236,7 +234,6 @@ export function compactToolResultsInRecent(
   cutoff: number,
   options: RecentResultsOptions = {},
 ): readonly Edit[] {
-  checkOptions(options);
   if (!(cutoff > 0)) return [];
   const { keepHandles = [] } = options;
   const results = countedResults(messages, {
@@ -270,17 +267,6 @@ export interface RecentResultsOptions {
   readonly keepHandles?: readonly Handle[];
   /** How secrets are found in the digest. @default on */
   readonly redaction?: SecretRedaction;
-}
-
-const checkOptions = optionsCheck({
-  digestAfter: rule("the id of a message, or null for the beginning", isPosition),
-  digestId: text,
-  keepHandles: listOf(text),
-  redaction: REDACTION_RULE,
-} satisfies Shape<RecentResultsOptions>);
-
-function isPosition(value: unknown): boolean {
-  return value === null || typeof value === "string";
 }
 
 /** How the digest begins. */

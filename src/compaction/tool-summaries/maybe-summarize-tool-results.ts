@@ -1,20 +1,8 @@
-import {
-  abortSignal,
-  check,
-  limitFrom,
-  listOf,
-  required,
-  rule,
-  type Shape,
-  throwProblems,
-} from "../../text/check.ts";
-import { isObject } from "../../text/unknown-value.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type CallResult, callWithin } from "../ports/call-within.ts";
-import { COMPACT_PORTS_SHAPE } from "../ports/option-rules.ts";
 import type { Clock, Summarizer } from "../ports/summarizer.ts";
-import type { ToolSummaryStrategy } from "../trigger/should-compact.ts";
+import type { ToolSummaryStrategy } from "../trigger/compaction-settings.ts";
 import {
   type AnsweredBatch,
   digestEdits,
@@ -41,7 +29,6 @@ export async function maybeSummarizeToolResults(
   transcript: Transcript,
   options: MaybeSummarizeOptions,
 ): Promise<SummarizedToolResults> {
-  throwProblems(check(SHAPE, options));
   const { settings, summarizer, clock, signal, waitMs = 0 } = options;
   const known = completeToolSummarySettings(settings);
   const stored = options.pending ?? [];
@@ -121,15 +108,6 @@ export interface MaybeSummarizeOptions {
   /** How long to wait for pending summaries first, for the end of a loop; 0 takes only those that are there. @default 0 */
   readonly waitMs?: number;
 }
-
-const SHAPE: Shape<MaybeSummarizeOptions> = {
-  ...COMPACT_PORTS_SHAPE,
-  // Its own keys are checked by completeToolSummarySettings, and those of a compaction may be beside them.
-  settings: required(rule("settings such as { toolCallCutoff: 10 }", isObject)),
-  signal: required(abortSignal),
-  pending: listOf(rule("what the call before this one gave", isObject)),
-  waitMs: limitFrom(0),
-};
 
 /** The edits of one call, and the summaries that are still on their way. */
 export interface SummarizedToolResults {

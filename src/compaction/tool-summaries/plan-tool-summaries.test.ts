@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/compaction-settings.ts";
 import {
   handleOfRef,
   planToolSummaries,

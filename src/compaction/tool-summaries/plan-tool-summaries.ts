@@ -24,7 +24,7 @@ import type { SummaryRequest } from "../ports/summarizer.ts";
 import { createPinGuard, type Pin } from "../summary/pins.ts";
 import { SECRETS_RULE } from "../summary/request.ts";
 import { clipCodePoints, quoteName, quoteToolText } from "../summary/text.ts";
-import type { ToolSummaryMode, ToolSummaryStrategy } from "../trigger/should-compact.ts";
+import type { ToolSummaryMode, ToolSummaryStrategy } from "../trigger/compaction-settings.ts";
 
 /**
  * Which tool results to sum up next, oldest first, so that at most the cutoff stays visible. A result that the model

@@ -8,7 +8,7 @@ import {
   completeCompactionSettings,
   DEFAULT_COMPACTION_SETTINGS as defaults,
   type SettingsChange,
-} from "./should-compact.ts";
+} from "./compaction-settings.ts";
 
 const paths = (raw: unknown) => check(COMPACTION_SHAPE, raw).map(({ path }) => path.join("."));
 const read = (raw: unknown) => readOptions(COMPACTION_SHAPE, raw);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { detectSilentOverflow, type ModelAnswer } from "./overflow.ts";
+import { detectSilentOverflow, type ModelAnswer } from "./detect-silent-overflow.ts";
 
 const ask = (answer: Partial<ModelAnswer>) =>
   detectSilentOverflow({ contextWindowTokens: 100_000, ...answer });

@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../test/rig/runs.ts";
-import {
-  DEFAULT_COMPACTION_SETTINGS as defaults,
-  effectiveKeepRecentTokens,
-  effectiveTokenLimit,
-} from "./should-compact.ts";
+import { DEFAULT_COMPACTION_SETTINGS as defaults } from "./compaction-settings.ts";
+import { effectiveKeepRecentTokens, effectiveTokenLimit } from "./token-limit.ts";
 
 describe("effectiveTokenLimit", () => {
   it.each([

@@ -1,21 +1,6 @@
-import {
-  aNumber,
-  anything,
-  defaultsOf,
-  flag,
-  NO_OPTIONS,
-  numberFrom,
-  objectOf,
-  oneOf,
-  optionsCheck,
-  required,
-  rule,
-  type Shape,
-  withDefault,
-} from "../../text/check.ts";
-import { asNumber, asObject, isObject } from "../../text/unknown-value.ts";
+import { defaultsOf, flag, numberFrom, oneOf, rule, type Shape, withDefault } from "../../text/check.ts";
 import { isVisibleToModel, type Message, type Transcript, type Usage } from "../../transcript/message.ts";
-import { classifyProviderError } from "../provider-errors/classify-provider-error.ts";
+import { readUsage } from "./read-usage.ts";
 
 /**
  * Whether a finished step filled the model's window by the usage that the provider reported: `isOverflow(step).overflow`.
@@ -23,7 +8,6 @@ import { classifyProviderError } from "../provider-errors/classify-provider-erro
  * that came without an error, `readUsage` reads usage in any provider's shape.
  */
 export function isOverflow(question: OverflowQuestion): OverflowAnswer {
-  checkQuestion(question);
   const { usage, limits, settings } = question;
   const { auto, formula } = { ...DEFAULTS, ...settings };
   const counted = readUsage(usage);
@@ -58,7 +42,7 @@ export interface OverflowQuestion {
   readonly settings?: Partial<OverflowSettings>;
 }
 
-interface OverflowAnswer {
+export interface OverflowAnswer {
   readonly overflow: boolean;
   readonly reason: OverflowReason;
   readonly countTokens: number;
@@ -85,9 +69,7 @@ function countTokens(usage: Usage, formula: OverflowFormula): number {
 }
 
 /** How many tokens of the window a conversation may fill before it overflows; never below 0. */
-export function usableTokens(limits: ModelLimits, settings: Partial<OverflowSettings> = NO_OPTIONS): number {
-  checkLimits(limits);
-  checkSettings(settings);
+export function usableTokens(limits: ModelLimits, settings: Partial<OverflowSettings> = {}): number {
   const { formula, outputCapTokens, reservedTokens } = { ...DEFAULTS, ...settings };
   const capTokens = positiveOrZero(outputCapTokens) || OUTPUT_TOKEN_MAX;
   const reserveTokens = Math.min(positiveOrZero(limits.outputTokens), capTokens) || capTokens;
@@ -191,26 +173,6 @@ export const LIMITS_SHAPE: Shape<ModelLimits> = {
   inputTokens: tokens,
 };
 
-// A number that is none counts as unknown here: limits are what a host has read somewhere.
-const MEASURED_LIMITS: Shape<ModelLimits> = {
-  contextTokens: aNumber,
-  outputTokens: aNumber,
-  inputTokens: aNumber,
-};
-const MEASURED_SETTINGS: Shape<OverflowSettings> = {
-  auto: flag,
-  outputCapTokens: aNumber,
-  reservedTokens: aNumber,
-  formula: oneOf("documented", "opencode"),
-};
-const checkLimits = optionsCheck(MEASURED_LIMITS, ["limits"]);
-const checkSettings = optionsCheck(MEASURED_SETTINGS, ["settings"]);
-const checkQuestion = optionsCheck({
-  usage: anything,
-  limits: required(objectOf(MEASURED_LIMITS)),
-  settings: objectOf(MEASURED_SETTINGS),
-} satisfies Shape<OverflowQuestion>);
-
 /** What the overflow settings may be. */
 export const OVERFLOW_SHAPE: Shape<OverflowSettings, "auto" | "outputCapTokens" | "formula"> = {
   auto: withDefault(flag, true),
@@ -234,158 +196,4 @@ export function stepToCheck(transcript: Transcript): Message | undefined {
       isVisibleToModel(message),
   );
   return step?.summary === true ? undefined : step;
-}
-
-/**
- * Whether an answer that came without an error shows that the window was exceeded all the same:
- * by its stop reason, by usage above the window, by an empty answer, or by a prompt the server cut short.
- */
-export function detectSilentOverflow(answer: ModelAnswer): SilentOverflow {
-  const reason = silentReason(answer);
-  return { isOverflow: reason !== "fits" && reason !== "usage-anomaly", reason };
-}
-
-export interface ModelAnswer {
-  /** As the provider reported it; pass it through `readUsage` first where its input includes cached tokens. */
-  readonly usage?: unknown;
-  readonly stopReason?: string;
-  /** 0 when unknown. */
-  readonly contextWindowTokens: number;
-  /** What the request was estimated at before it was sent. */
-  readonly sentEstimateTokens?: number;
-  /** `just-compacted`: the first answer after a compaction, whose usage may describe the old context. */
-  readonly moment?: "just-compacted" | "other";
-}
-
-interface SilentOverflow {
-  readonly isOverflow: boolean;
-  readonly reason: SilentReason;
-}
-
-/** `usage-anomaly` is a count that cannot be right: compacting because of it would be repeated for ever. */
-type SilentReason =
-  | "stop-reason"
-  | "usage-over-window"
-  | "empty-answer"
-  | "truncated-prompt"
-  | "usage-anomaly"
-  | "fits";
-
-/** Usage this many times the window cannot come from a request that was sent. */
-const ABSURD_FACTOR = 2;
-const FULL_SHARE = 0.99;
-const TRUNCATED_SHARE = 0.6;
-/** A smaller estimate is too rough to show that the prompt was cut. */
-const MIN_ESTIMATE_TOKENS = 1_000;
-
-/** The usual stop reasons, which need no classification. */
-const ORDINARY_STOPS: ReadonlySet<string> = new Set(
-  "stop end_turn tool-calls tool_calls tool_use completed".split(" "),
-);
-
-function silentReason({
-  usage,
-  stopReason,
-  contextWindowTokens,
-  sentEstimateTokens,
-  moment,
-}: ModelAnswer): SilentReason {
-  const isOrdinary = stopReason === undefined || ORDINARY_STOPS.has(stopReason);
-  const stop = isOrdinary ? undefined : classifyProviderError({ stop_reason: stopReason });
-  if (stop?.isOverflow) return "stop-reason";
-  const counted = readUsage(usage);
-  if (counted === undefined) return "fits";
-
-  const promptTokens = counted.inputTokens + counted.cacheReadTokens + counted.cacheWriteTokens;
-  const estimateTokens = sentEstimateTokens ?? 0;
-  if (contextWindowTokens > 0) {
-    const estimateFits = estimateTokens > 0 && estimateTokens <= contextWindowTokens;
-    const isAbsurd = promptTokens > contextWindowTokens * ABSURD_FACTOR;
-    if (isAbsurd && (estimateFits || moment === "just-compacted")) return "usage-anomaly";
-    if (promptTokens > contextWindowTokens)
-      return counted.outputTokens === 0 ? "empty-answer" : "usage-over-window";
-    const isFull = promptTokens >= contextWindowTokens * FULL_SHARE;
-    if (isFull && counted.outputTokens === 0 && stop?.class === "output_limit") return "empty-answer";
-  }
-  const isCut = promptTokens > 0 && promptTokens < estimateTokens * TRUNCATED_SHARE;
-  return isCut && estimateTokens >= MIN_ESTIMATE_TOKENS ? "truncated-prompt" : "fits";
-}
-
-/**
- * Token usage in whatever shape a provider or SDK reports it, as `Usage` whose fields do not overlap.
- * Undefined when no field can be read. Number-like texts count as numbers, negative values as 0.
- */
-export function readUsage(
-  raw: unknown,
-  { inputIncludesCached = "no" }: ReadUsageOptions = {},
-): Usage | undefined {
-  if (!isObject(raw)) return undefined;
-  const read = (field: keyof Usage): number | undefined => {
-    for (const path of FIELDS[field]) {
-      const tokens = tokensAt(raw, path);
-      if (tokens !== undefined) return tokens;
-    }
-    return undefined;
-  };
-  const totalTokens = read("totalTokens");
-  const input = read("inputTokens");
-  const output = read("outputTokens");
-  const cacheRead = read("cacheReadTokens");
-  const cacheWrite = read("cacheWriteTokens");
-  if ((totalTokens ?? input ?? output ?? cacheRead ?? cacheWrite) === undefined) return undefined;
-  const cachedTokens = inputIncludesCached === "yes" ? (cacheRead ?? 0) + (cacheWrite ?? 0) : 0;
-  return {
-    inputTokens: Math.max(0, (input ?? 0) - cachedTokens),
-    outputTokens: output ?? 0,
-    reasoningTokens: read("reasoningTokens") ?? 0,
-    cacheReadTokens: cacheRead ?? 0,
-    cacheWriteTokens: cacheWrite ?? 0,
-    ...(totalTokens !== undefined && { totalTokens }),
-  };
-}
-
-interface ReadUsageOptions {
-  /** `yes` for providers whose input count already holds the cached tokens (OpenAI, Gemini), so that they count once. */
-  readonly inputIncludesCached?: "yes" | "no";
-}
-
-/** Where providers and SDKs put a count; the first that can be read is taken, a dot leads into an object. */
-const FIELDS: Readonly<Record<keyof Usage, readonly string[]>> = {
-  inputTokens: (
-    "inputTokens input input_tokens prompt_tokens promptTokens promptTokenCount prompt_eval_count " +
-    "inputTokens.total input_tokens.total tokens.input_tokens"
-  ).split(" "),
-  outputTokens: (
-    "outputTokens output output_tokens completion_tokens completionTokens candidatesTokenCount " +
-    "eval_count outputTokens.total output_tokens.total tokens.output_tokens"
-  ).split(" "),
-  totalTokens: "totalTokens total total_tokens totalTokenCount".split(" "),
-  reasoningTokens: (
-    "reasoningTokens reasoning reasoning_tokens thoughtsTokenCount " +
-    "completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens " +
-    "outputTokenDetails.reasoningTokens outputTokens.reasoning"
-  ).split(" "),
-  cacheReadTokens: (
-    "cacheReadTokens cacheRead cache_read_input_tokens cacheReadInputTokens cachedInputTokens " +
-    "cached_tokens cachedContentTokenCount prompt_cache_hit_tokens cache.read " +
-    "prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens " +
-    "promptTokensDetails.cachedTokens inputTokenDetails.cacheReadTokens inputTokens.cacheRead"
-  ).split(" "),
-  cacheWriteTokens: (
-    "cacheWriteTokens cacheWrite cache_creation_input_tokens cacheWriteInputTokens " +
-    "cacheCreationInputTokens cache.write prompt_tokens_details.cache_write_tokens " +
-    "inputTokenDetails.cacheWriteTokens inputTokens.cacheWrite"
-  ).split(" "),
-};
-
-function tokensAt(raw: unknown, path: string): number | undefined {
-  let value = raw;
-  try {
-    for (const name of path.split(".")) value = asObject(value)[name];
-  } catch {
-    return undefined;
-  }
-  const count = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  const tokens = asNumber(count);
-  return tokens === undefined ? undefined : Math.max(0, tokens);
 }

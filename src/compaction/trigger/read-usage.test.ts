@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readUsage } from "./overflow.ts";
+import { readUsage } from "./read-usage.ts";
 
 const read = (raw: unknown) => readUsage(raw);
 

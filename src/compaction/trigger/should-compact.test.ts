@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../../test/rig/notation.ts";
+import { DEFAULT_COMPACTION_SETTINGS as defaults } from "./compaction-settings.ts";
 import {
   afterCompaction,
   afterContextChange,
-  DEFAULT_COMPACTION_SETTINGS as defaults,
   FRESH_TRIGGER,
   type Situation,
   shouldCompact,

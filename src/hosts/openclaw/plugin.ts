@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { RECALL_DESCRIPTION, RECALL_SCHEMA } from "../../middleware/recall-tool.ts";
 import { sessionShape } from "../../session/options.ts";
-import { defaultStateFolder } from "../../stores/files/file-system.ts";
+import { defaultStateFolder } from "../../stores/files/state-folder.ts";
 import { check, goneRule, type Shape, text, throwProblems } from "../../text/check.ts";
 import { asObject, type UnknownObject } from "../../text/unknown-value.ts";
 import {

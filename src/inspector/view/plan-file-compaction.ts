@@ -7,8 +7,8 @@ import {
 import { type FactsBudget, factsBudget } from "../../compaction/summary/facts.ts";
 import { foldSummary } from "../../compaction/summary/fold-summary.ts";
 import type { Representation } from "../../compaction/summary/message.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/compaction-settings.ts";
 import type { OverflowSettings } from "../../compaction/trigger/overflow.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import type { FormatName } from "../../formats/registry.ts";
 import type { Transcript } from "../../transcript/message.ts";
 

@@ -1,5 +1,5 @@
 import { planRecovery, type RecoveryRung } from "../../compaction/recover.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/compaction-settings.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/registry.ts";

@@ -3,7 +3,7 @@ import { completedFork, OWNER, runningFork, step } from "../../../test/rig/forks
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
 import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
-import { currentProcess } from "../../stores/files/exclusive-access.ts";
+import { currentProcess } from "../../stores/files/process-identity.ts";
 import { asObject } from "../../text/unknown-value.ts";
 import { createForkAdoption } from "../forks/adopt-forks.ts";
 import { createForks } from "../forks/forks.ts";

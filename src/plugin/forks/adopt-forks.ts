@@ -3,7 +3,7 @@ import { canAdopt, type InstanceLease, readLease } from "../../fork/life/lease.t
 import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
 import type { RecordFound, RecordList } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { processState } from "../../stores/files/exclusive-access.ts";
+import { processState } from "../../stores/files/process-identity.ts";
 import type { AgentHost } from "../host/agent-host.ts";
 import { VIEW_KEPT_MS } from "../stores/views.ts";
 import { readNewestNumber } from "./fork-numbers.ts";

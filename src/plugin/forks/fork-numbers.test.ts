@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { AT_MS, sampleFork } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
-import { createMemoryRecordStore } from "../../stores/memory.ts";
+import { createMemoryRecordStore } from "../../stores/memory/record-store.ts";
 import { createForkNumbers } from "./fork-numbers.ts";
 
 function createNumbers(store: RecordStore, known: readonly ForkRecord[] = []) {

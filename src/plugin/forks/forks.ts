@@ -11,7 +11,7 @@ import {
   isLive,
 } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
-import { currentProcess } from "../../stores/files/exclusive-access.ts";
+import { currentProcess } from "../../stores/files/process-identity.ts";
 import type { PluginContext } from "../context/context.ts";
 import { createViewCapture, type ViewCapture } from "../stores/last-sent.ts";
 import type { ViewStore } from "../stores/views.ts";

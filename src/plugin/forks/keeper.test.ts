@@ -11,7 +11,7 @@ import { FORK_LIMIT_SHAPE, forkLimits } from "../../fork/life/limits.ts";
 import { currentRun, type ForkOwner } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { createMemoryRecordStore } from "../../stores/memory.ts";
+import { createMemoryRecordStore } from "../../stores/memory/record-store.ts";
 import { defaultsOf } from "../../text/check.ts";
 import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type InstanceLease, readLease } from "../../fork/life/lease.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
-import { processState } from "../../stores/files/exclusive-access.ts";
+import { processState } from "../../stores/files/process-identity.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import type { PostgresStores } from "../../stores/postgres/stores.ts";
 import { asNumber, asObject, asString } from "../../text/unknown-value.ts";

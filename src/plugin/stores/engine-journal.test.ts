@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createMemoryJournal } from "../../stores/memory.ts";
+import { createMemoryJournal } from "../../stores/memory/journal.ts";
 import { createEngineJournal } from "./engine-journal.ts";
 
 it("gives each session its own records out of the log of the root, and nothing else of it", async () => {

@@ -1,8 +1,8 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Journal } from "../../session/journal.ts";
-import { pathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
+import { pathName } from "../../stores/files/path-name.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import { createFileSpillStore, type FileSpillStoreSettings } from "../../stores/files/spill-store.ts";
 import { createLruMap } from "../../text/lru-map.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type InstanceLease, leaseState, readLease } from "../../fork/life/lease.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { processState } from "../../stores/files/exclusive-access.ts";
+import { processState } from "../../stores/files/process-identity.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import type { PluginFolders } from "./folders.ts";
 

@@ -287,7 +287,7 @@ interface Folded extends Pick<Fold, "prose" | "carried" | "text"> {
 async function foldWindow(
   { context, pins, windows }: OwnCompactionSetup,
   transcript: Transcript,
-  { sessionId, model, summarizer, summary }: CompactionMoment & Pick<Window, "summary">,
+  { model, summarizer, summary }: CompactionMoment & Pick<Window, "summary">,
 ): Promise<Folded | undefined> {
   const { redaction, options, env } = context;
   const files = await readPinnedFiles(context.host.directory, pins.globs);
@@ -314,7 +314,7 @@ async function foldWindow(
     if (plan.status === "nothing") continue;
     // The agent sends the summary in the name of the user: lines that tools printed are not among the facts.
     const facts = { ...plan.facts, anchors: [] };
-    const outcome = await compact({ ...plan, facts }, ports, { at: context.now(), sessionId });
+    const outcome = await compact({ ...plan, facts }, ports, { at: context.now() });
     if (outcome.status === "unchanged") continue;
     const { tokensAfter, messages } = outcome;
     const { parts = [], metadata } = messages.find(({ id }) => id === plan.ids.summary) ?? {};

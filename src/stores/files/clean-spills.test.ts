@@ -15,8 +15,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { type CleanSpillsSettings, cleanSpills } from "./clean-spills.ts";
-import { currentProcess } from "./exclusive-access.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
+import { currentProcess } from "./process-identity.ts";
 import { createFileSpillStore } from "./spill-store.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,5 @@
 import { dirname, join, resolve } from "node:path";
 import { codeOf, failureOf, type StoreFailure } from "../../text/failure.ts";
-import { openPrivateFolder, withFileLock } from "./exclusive-access.ts";
 import {
   createPause,
   type FileStat,
@@ -11,6 +10,8 @@ import {
   removeOldTemporaries,
   syncFolder,
 } from "./file-system.ts";
+import { withFileLock } from "./lock.ts";
+import { openPrivateFolder } from "./private-folder.ts";
 
 /** Removes spilled files that are too old or too many, least recently used first, but never a live or a recent one. */
 export async function cleanSpills(options: CleanSpillsSettings): Promise<CleanReport | StoreFailure> {

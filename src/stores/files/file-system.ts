@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import {
   chmodSync,
   closeSync,
@@ -19,8 +19,7 @@ import {
   utimesSync,
   writeSync,
 } from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 import { codeOf, errorWithCode } from "../../text/failure.ts";
@@ -273,34 +272,6 @@ export function openRegularFile(
   }
 }
 
-/** A safe and unique file name for an untrusted id: the id itself if it is harmless, else its hash. */
-export function pathName(id: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(id) && !windowsDevice.test(id)) return id;
-  // Hashed as JSON, which keeps lone surrogates apart, as UTF-8 does not. An id that is used as it is has no @.
-  return `@${createHash("sha256").update(JSON.stringify(id)).digest("hex")}`;
-}
-
-/** The id of a file name; undefined if the name is a hash. */
-export function idOfPathName(name: string): string | undefined {
-  return name.startsWith("@") ? undefined : name;
-}
-
-const windowsDevice = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$/i;
-
-/** The default folder for state: `carryover` in $XDG_STATE_HOME, else in ~/.local/state. */
-export function defaultStateFolder(env: StateFolderEnvironment = process.env): string {
-  const stateHome = env.XDG_STATE_HOME;
-  // The XDG specification says that a relative path must be ignored.
-  if (stateHome && isAbsolute(stateHome)) return join(stateHome, "carryover");
-  return join(env.HOME || homedir(), ".local", "state", "carryover");
-}
-
-/** The environment variables that name the folder, such as `process.env`. */
-export interface StateFolderEnvironment {
-  readonly XDG_STATE_HOME?: string | undefined;
-  readonly HOME?: string | undefined;
-}
-
 /** A function that yields to the event loop whenever 8 ms have passed since it last did: with one step more, nobody waits for 20. */
 export function createPause(beforePause?: () => void): () => Promise<void> {
   let startedMs = performance.now();
@@ -313,63 +284,3 @@ export function createPause(beforePause?: () => void): () => Promise<void> {
 }
 
 const SLICE_MS = 8;
-
-/** Encodes a line of JSON that ends with a checksum of everything before it. */
-export function sealLine(fields: readonly LineField[]): Uint8Array {
-  let text = '{"v":1';
-  for (const [name, json] of fields) text += `,${JSON.stringify(name)}:${json}`;
-  const body = Buffer.from(text);
-  return Buffer.concat([body, Buffer.from(`,"c":${crc32(body)}}\n`)]);
-}
-
-/** The name of a field, and its value as JSON. */
-export type LineField = readonly [name: string, json: string];
-
-/** Decodes a line (without its newline) and verifies its checksum. */
-export function openSealedLine(line: Uint8Array): SealedFields | LineDamage {
-  const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
-  if (bytes.includes(0)) return { status: "damaged", code: "NUL", reason: "holds NUL bytes" };
-  const sealAt = bytes.lastIndexOf(',"c":');
-  const seal = sealAt < 0 ? null : /^,"c":([0-9]{1,10})\}$/.exec(bytes.toString("latin1", sealAt));
-  if (!seal) return { status: "damaged", code: "SYNTAX", reason: "is not a whole line" };
-  if (crc32(bytes.subarray(0, sealAt)) !== Number(seal[1])) {
-    return { status: "damaged", code: "CHECKSUM", reason: "does not match its checksum" };
-  }
-  try {
-    const fields: unknown = JSON.parse(bytes.toString("utf8"));
-    if (typeof fields !== "object" || fields === null || !("v" in fields) || fields.v !== 1) {
-      return { status: "damaged", code: "VERSION", reason: "was written by another version" };
-    }
-    return { status: "whole", fields: fields as Readonly<Record<string, unknown>> };
-  } catch {
-    return { status: "damaged", code: "SYNTAX", reason: "is not JSON" };
-  }
-}
-
-/** The fields of a valid line. */
-export interface SealedFields {
-  readonly status: "whole";
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-/** Why a line is invalid. */
-export interface LineDamage {
-  readonly status: "damaged";
-  readonly code: "NUL" | "SYNTAX" | "CHECKSUM" | "VERSION";
-  readonly reason: string;
-}
-
-/** CRC-32 as in zip and PNG. */
-export function crc32(bytes: Uint8Array): number {
-  let crc = ~0;
-  for (let index = 0; index < bytes.length; index += 1) {
-    crc = (crc >>> 8) ^ (table[(crc ^ (bytes[index] ?? 0)) & 0xff] ?? 0);
-  }
-  return ~crc >>> 0;
-}
-
-const table: Int32Array = Int32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  return crc;
-});

@@ -8,24 +8,26 @@ import type {
   JournalProblem,
 } from "../../session/journal.ts";
 import { codeOf, failureOf, toJson } from "../../text/failure.ts";
-import { openPrivateFolder } from "./exclusive-access.ts";
 import {
   createPause,
   type FileStoreSettings,
   type FileSystem,
   ifAny,
-  type LineDamage,
-  type LineField,
   nodeFileSystem,
   openRegularFile,
-  openSealedLine,
-  pathName,
   removeOldTemporaries,
-  type SealedFields,
-  sealLine,
   syncFolder,
   writeAll,
 } from "./file-system.ts";
+import { pathName } from "./path-name.ts";
+import { openPrivateFolder } from "./private-folder.ts";
+import {
+  type LineDamage,
+  type LineField,
+  openSealedLine,
+  type SealedFields,
+  sealLine,
+} from "./sealed-line.ts";
 import { createFileSpillStore, DAMAGED } from "./spill-store.ts";
 
 /**

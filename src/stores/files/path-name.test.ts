@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { defaultStateFolder } from "./file-system.ts";
+import { defaultStateFolder } from "./state-folder.ts";
 
 describe("defaultStateFolder", () => {
   it.each([

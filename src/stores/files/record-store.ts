@@ -11,26 +11,25 @@ import type {
   RecordWrite,
 } from "../../fork/life/record-store.ts";
 import { errorWithCode, failureOf, toJson } from "../../text/failure.ts";
-import { type LockHold, openPrivateFolder, withFileLock } from "./exclusive-access.ts";
 import {
   createPause,
   type FileStoreSettings,
   type FileSystem,
-  idOfPathName,
   ifAny,
   nodeFileSystem,
-  openSealedLine,
-  pathName,
   readWholeFile,
   readWholeFileIfAny,
   removeIfAny,
   removeOldTemporaries,
   removeQuietly,
-  sealLine,
   syncFolder,
   temporaryPath,
   writeNewFile,
 } from "./file-system.ts";
+import { type LockHold, withFileLock } from "./lock.ts";
+import { idOfPathName, pathName } from "./path-name.ts";
+import { openPrivateFolder } from "./private-folder.ts";
+import { openSealedLine, sealLine } from "./sealed-line.ts";
 
 /** A record store with a file for each record, replaced atomically under a lock; the previous copy is kept as a backup. */
 export function createFileRecordStore(options: FileRecordStoreSettings): RecordStore {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { crc32, openSealedLine, sealLine } from "./file-system.ts";
+import { crc32, openSealedLine, sealLine } from "./sealed-line.ts";
 
 const seal = (value: unknown): Uint8Array => sealLine([["e", JSON.stringify(value)]]).subarray(0, -1);
 

@@ -9,10 +9,8 @@ import {
   pendingDeletePath,
   type SpillLimits,
 } from "./clean-spills.ts";
-import { openPrivateFolder } from "./exclusive-access.ts";
 import {
   createPause,
-  defaultStateFolder,
   type FileStoreSettings,
   type FileSystem,
   nodeFileSystem,
@@ -23,6 +21,8 @@ import {
   temporaryPath,
   writeAll,
 } from "./file-system.ts";
+import { openPrivateFolder } from "./private-folder.ts";
+import { defaultStateFolder } from "./state-folder.ts";
 
 /** A spill store of files that are named by the hash of their content and readable by their owner only. Removes old files by itself. */
 export function createFileSpillStore(options: FileSpillStoreSettings = {}): SpillStore {

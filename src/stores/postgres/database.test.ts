@@ -1,10 +1,10 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { cleanPostgresSpills } from "./clean-spills.ts";
 import { createPostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { createPostgresJournal } from "./journal.ts";
 import type { PostgresPool, Statement } from "./pool.ts";
-import { cleanPostgresSpills } from "./spill-store.ts";
 
 describe("a server that is away", () => {
   it("is tried again, later and later, until it answers", async () => {

@@ -2,21 +2,18 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreFailure } from "../../text/failure.ts";
 import { asObject } from "../../text/unknown-value.ts";
+import { isSettingRefused, isTransient, isUnreachable, postgresFailure } from "./failures.ts";
 import { migrate, quoteSchema } from "./migrate.ts";
 import {
   createLoadPg,
-  createRedactConnection,
-  isSettingRefused,
-  isTransient,
-  isUnreachable,
   type LoadPg,
   openPool,
   type PoolSettings,
   type PostgresClient,
   type PostgresPool,
-  postgresFailure,
   type Statement,
 } from "./pool.ts";
+import { createRedactConnection } from "./redact-connection.ts";
 
 /**
  * Access to a PostgreSQL server: connects when first used, migrates the schema, retries while the server is unreachable. No

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createPostgresStores } from "./door.ts";
-import { createLoadPg, createRedactConnection } from "./pool.ts";
+import { createLoadPg } from "./pool.ts";
+import { createRedactConnection } from "./redact-connection.ts";
 import { openPostgresStores } from "./stores.ts";
 
 describe("a store without the package pg", () => {

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { codeOf, errorMessage, errorWithCode, type StoreFailure } from "../../text/failure.ts";
+import { errorMessage, errorWithCode } from "../../text/failure.ts";
 
 /** The part of `pg`'s `Pool` that is used; you can pass your own. */
 export interface PostgresPool {
@@ -92,107 +92,4 @@ function resolveFrom(folder: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A function that redacts a connection string and its password in any text, also where only a part is quoted. */
-export function createRedactConnection(connectionString: string | undefined): (text: string) => string {
-  const secrets = connectionString === undefined ? [] : secretsOf(connectionString);
-  return (text) => {
-    let redacted = text;
-    for (const secret of secrets) redacted = redacted.replaceAll(secret, REDACTED);
-    return redacted.replace(URL_CREDENTIALS, `$1${REDACTED}@`);
-  };
-}
-
-/** True for a connection string with a password. */
-export function hasPassword(connectionString: string): boolean {
-  return passwordsOf(connectionString).some((password) => password !== "");
-}
-
-const REDACTED = "[REDACTED]";
-const URL_CREDENTIALS = /(\bpostgres(?:ql)?:\/\/)[^\s/@]{1,1000}@/gi;
-
-/** Longest first, so that no part of a longer one is left. */
-function secretsOf(connectionString: string): readonly string[] {
-  const secrets = new Set([connectionString]);
-  for (const part of passwordsOf(connectionString)) {
-    secrets.add(part);
-    secrets.add(decoded(part));
-  }
-  return [...secrets].filter((secret) => secret !== "").sort((left, right) => right.length - left.length);
-}
-
-/** The password before the host, and the one in the parameters. */
-function passwordsOf(connectionString: string): readonly string[] {
-  const afterScheme = connectionString.slice(connectionString.indexOf("://") + 3);
-  const credentials = afterScheme.slice(0, Math.max(0, afterScheme.lastIndexOf("@")));
-  const colon = credentials.indexOf(":");
-  const parameter = /[?&]password=([^&]*)/i.exec(connectionString)?.[1];
-  return [
-    ...(colon < 0 ? [] : [credentials.slice(colon + 1)]),
-    ...(parameter === undefined ? [] : [parameter]),
-  ];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-/** Converts a thrown value into a failure with PostgreSQL's or the system's code, and redacts passwords. */
-export function postgresFailure(error: unknown, redact: (text: string) => string): StoreFailure {
-  const message = error instanceof Error ? error.message : "not an error object";
-  // If all addresses of a host refuse, the error has no message of its own.
-  const inner =
-    error instanceof AggregateError ? error.errors.find((each) => codeOf(each) !== undefined) : undefined;
-  const reason = message || (inner instanceof Error ? inner.message : "") || "the server cannot be reached";
-  const code = codeOf(error) ?? codeOf(inner) ?? (isConnectionLost(message) ? "CONNECTION_LOST" : "UNKNOWN");
-  return { status: "failed", code, reason: redact(reason) };
-}
-
-/** True if a retry may succeed: the server is unreachable, or the transaction conflicted with another. */
-export function isTransient({ code }: StoreFailure): boolean {
-  return TRANSIENT_CODES.has(code) || code.startsWith("08");
-}
-
-/** True if the server cannot be reached. */
-export function isUnreachable(failure: StoreFailure): boolean {
-  return isTransient(failure) && !CONFLICT_CODES.has(failure.code);
-}
-
-/** True if a pooler refuses settings of the connection. */
-export function isSettingRefused(error: unknown): boolean {
-  return error instanceof Error && /unsupported startup parameter/i.test(error.message);
-}
-
-/** Serialization failure and deadlock. */
-const CONFLICT_CODES: ReadonlySet<string> = new Set(["40001", "40P01"]);
-
-const TRANSIENT_CODES: ReadonlySet<string> = new Set([
-  ...CONFLICT_CODES,
-  // Shutdown, crash, startup, too many connections.
-  "57P01",
-  "57P02",
-  "57P03",
-  "53300",
-  "CONNECTION_LOST",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EAI_AGAIN",
-  // No socket file while the server restarts.
-  "ENOENT",
-]);
-
-// Errors of the driver without a code.
-function isConnectionLost(message: string): boolean {
-  return /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|client was closed/i.test(
-    message,
-  );
 }

@@ -3,6 +3,12 @@ import type { Journal } from "../../session/journal.ts";
 import { limitFrom, optionsCheck, type Shape } from "../../text/check.ts";
 import type { StoreFailure } from "../../text/failure.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
+import {
+  cleanPostgresSpills,
+  isCleaningDue,
+  type PostgresCleanReport,
+  type PostgresSpillLimits,
+} from "./clean-spills.ts";
 import { createPostgresDatabase, type PostgresDatabaseSettings, storableText } from "./database.ts";
 import {
   listPostgresLogs,
@@ -17,13 +23,7 @@ import {
 } from "./inventory.ts";
 import { createPostgresJournal, type FollowedJournal, followPostgresJournal } from "./journal.ts";
 import { createPostgresRecordStore } from "./record-store.ts";
-import {
-  cleanPostgresSpills,
-  createPostgresSpillStore,
-  isCleaningDue,
-  type PostgresCleanReport,
-  type PostgresSpillLimits,
-} from "./spill-store.ts";
+import { createPostgresSpillStore } from "./spill-store.ts";
 
 /** All stores in one PostgreSQL database, for agents on several machines. Connects when first used; its methods never throw. */
 export function openPostgresStores(options: PostgresStoresSettings): PostgresStores {

@@ -5,7 +5,7 @@ import type { ForkMetadata } from "../../../src/fork/life/rebuild-record.ts";
 import type { ForkRecord, OwnerProcess } from "../../../src/fork/life/record.ts";
 import type { RecordStore } from "../../../src/fork/life/record-store.ts";
 import { readForkRecord } from "../../../src/fork/life/stored-record.ts";
-import { createMemoryRecordStore } from "../../../src/stores/memory.ts";
+import { createMemoryRecordStore } from "../../../src/stores/memory/record-store.ts";
 import type { Message } from "../../../src/transcript/message.ts";
 
 /** A host in memory for testing the life of forks: two programs over one store, two parents, and chance. */

@@ -4,7 +4,8 @@ import { createAgent, tool as langChainTool } from "langchain";
 import { z } from "zod";
 import { carryover } from "../../../src/ai-sdk.ts";
 import { type CarryoverMiddlewareOptions, carryoverMiddleware } from "../../../src/langchain.ts";
-import { createMemoryJournal, createMemorySpillStore } from "../../../src/stores/memory.ts";
+import { createMemoryJournal } from "../../../src/stores/memory/journal.ts";
+import { createMemorySpillStore } from "../../../src/stores/memory/spill-store.ts";
 import {
   HOST_SUMMARY,
   type HostUnderTest,

@@ -1,10 +1,10 @@
-import type { SessionHook } from "../../../src/compaction/ask.ts";
+import type { SessionHook } from "../../../src/compaction/ask-hooks.ts";
 import type { Clock, Summarizer } from "../../../src/compaction/ports/summarizer.ts";
 import type { SessionAction } from "../../../src/session/action.ts";
 import type { Journal } from "../../../src/session/journal.ts";
 import type { SessionPorts, SessionStage } from "../../../src/session/options.ts";
 import type { Session } from "../../../src/session/session.ts";
-import { createMemoryJournal } from "../../../src/stores/memory.ts";
+import { createMemoryJournal } from "../../../src/stores/memory/journal.ts";
 import { hashText } from "../../../src/text/hash-text.ts";
 import type { SpillStore } from "../../../src/tool-output/spill.ts";
 import { hideMessage } from "../../../src/transcript/edit.ts";

@@ -6,7 +6,7 @@ import { completedFork, runningFork } from "../../../../test/rig/forks/fork-samp
 import { pluginFolders } from "../../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../../plugin/stores/plugin-stores.ts";
-import { currentProcess } from "../../../stores/files/exclusive-access.ts";
+import { currentProcess } from "../../../stores/files/process-identity.ts";
 import { createNotices } from "../notices.ts";
 import { createPanels, type Drawing, type TuiContext } from "./draw.ts";
 import { createTui } from "./tui.ts";

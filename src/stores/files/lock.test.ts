@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { currentProcess, LOCK_TIMEOUT_MS, processState, withFileLock } from "./exclusive-access.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
+import { LOCK_TIMEOUT_MS, withFileLock } from "./lock.ts";
+import { currentProcess, processState } from "./process-identity.ts";
 
 let folder: string;
 let path: string;

@@ -3,8 +3,10 @@ import {
   journalContract,
   recordStoreContract,
   spillStoreContract,
-} from "../testing/contracts/store-contracts.ts";
-import { createMemoryJournal, createMemoryRecordStore, createMemorySpillStore } from "./memory.ts";
+} from "../../testing/contracts/store-contracts.ts";
+import { createMemoryJournal } from "./journal.ts";
+import { createMemoryRecordStore } from "./record-store.ts";
+import { createMemorySpillStore } from "./spill-store.ts";
 
 const place = <Store>(store: Store) => ({ open: () => store });
 
