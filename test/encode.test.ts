@@ -6,7 +6,7 @@ import { anthropic } from "../src/formats/wires/anthropic/anthropic.ts";
 import { gemini } from "../src/formats/wires/gemini/gemini.ts";
 import { openaiChat } from "../src/formats/wires/openai-chat/openai-chat.ts";
 import { openaiResponses } from "../src/formats/wires/openai-responses/openai-responses.ts";
-import { CONTINUE_REQUEST, MISSING_RESULT } from "../src/stages/repair.ts";
+import { CONTINUE_REQUEST } from "../src/stages/repair.ts";
 import { mapStrings } from "../src/text/map-strings.ts";
 import { isMalformed, normalizeText, normalizeTypedText } from "../src/text/normalize.ts";
 import { isObject } from "../src/text/unknown-value.ts";
@@ -131,7 +131,7 @@ function callLine({ tool, input }: ToolPart, format: string): string {
 }
 
 function resultLine({ outcome }: ToolPart): string {
-  if (outcome.status === "pending") return MISSING_RESULT;
+  if (outcome.status === "pending") return "[Tool result not available]";
   const text = outcomeText(outcome);
   const files = outcome.status === "done" ? outcome.attachments.map(filePlaceholder) : [];
   const clean = isMalformed(text) ? normalizeText(text) : text;

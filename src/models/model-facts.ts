@@ -5,7 +5,7 @@ import type { AfterEdit, DatedPrices, LongPrompts, ModelRow, Resend } from "./mo
 import builtIn from "./models.json" with { type: "json" };
 
 /** The rows that are built in, the newest model of each family first. */
-export const MODEL_ROWS: readonly ModelRow[] = builtIn as readonly ModelRow[];
+const MODEL_ROWS: readonly ModelRow[] = builtIn as readonly ModelRow[];
 
 /**
  * What is known of a model: the row with the longest matching name, else the most similar model of its family, else

@@ -4,7 +4,9 @@ import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";
 import type { Part, ToolPart } from "../transcript/part.ts";
-import { CONTINUE_REQUEST, MISSING_RESULT, type RepairPairingOptions, repairPairing } from "./repair.ts";
+import { CONTINUE_REQUEST, type RepairPairingOptions, repairPairing } from "./repair.ts";
+
+const MISSING_RESULT = "[Tool result not available]";
 
 function repair(messages: Transcript, options?: RepairPairingOptions): Transcript {
   return project(applyEdits(deepFreeze(messages), repairPairing(messages, options), { at: 0 }));

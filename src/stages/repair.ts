@@ -88,7 +88,7 @@ const checkOptions = optionsCheck(SHAPE);
 export const CONTINUE_REQUEST = "Continue.";
 
 /** What the model reads in place of a missing result. */
-export const MISSING_RESULT = "[Tool result not available]";
+const MISSING_RESULT = "[Tool result not available]";
 
 const STAGE = "repair-pairing";
 

@@ -253,6 +253,6 @@ function outputKeys(results: readonly ToolResult[]): ReadonlyMap<ToolResult, str
 }
 
 /** A short key that equal texts share. Different texts may share one too, so a match must still be compared. */
-export function textKey(text: string): string {
+function textKey(text: string): string {
   return `${text.length}:${hashText(text)}`;
 }

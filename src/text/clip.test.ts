@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../test/rig/runs.ts";
-import { clip, clipJson, clipLine, commonLimit, oneLine } from "./clip.ts";
+import { clipJson, clipLine, commonLimit, oneLine } from "./clip.ts";
 import { safeJson } from "./json.ts";
 
 const cyclic: Record<string, unknown> = { name: "self" };
@@ -14,10 +14,10 @@ describe("a text for one line", () => {
   });
 
   it("is cut behind its limit, between characters, with dots in the place of the rest", () => {
-    expect(clip("abcdef", 6)).toBe("abcdef");
-    expect(clip("abcdefg", 6)).toBe("abc...");
-    expect(clip("ab😀defg", 6)).toBe("ab...");
-    expect(clip("abcdef", 3)).toBe("");
+    expect(clipLine("abcdef", 6)).toBe("abcdef");
+    expect(clipLine("abcdefg", 6)).toBe("abc...");
+    expect(clipLine("ab😀defg", 6)).toBe("ab...");
+    expect(clipLine("abcdef", 3)).toBe("");
     expect(clipLine("a\n\nb c d e f", 8)).toBe("a b c...");
   });
 

@@ -3,7 +3,7 @@ import { mapStrings } from "./map-strings.ts";
 import { headCut } from "./truncate.ts";
 
 /** At most `maxChars` from the head of a text, the last three of them dots when something is left out. */
-export function clip(text: string, maxChars: number): string {
+function clip(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   if (maxChars <= ELLIPSIS.length) return "";
   return text.slice(0, headCut(text, maxChars - ELLIPSIS.length)) + ELLIPSIS;

@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
-import { FORK_ERROR_PATTERNS, FORK_MORE_ERROR_PATTERNS, shouldUseHeadTail } from "./head-tail.ts";
+import { FORK_ERROR_PATTERNS, shouldUseHeadTail } from "./head-tail.ts";
 
 it.each(["bash", "my_bash_tool", "pty", "exec", "Bash", "EXECUTE"])("%s is a terminal tool", (tool) => {
   expect(shouldUseHeadTail(tool, "fine")).toBe(true);
 });
 
-it.each([...FORK_ERROR_PATTERNS, ...FORK_MORE_ERROR_PATTERNS])(
-  "a text with %s speaks of an error",
-  (pattern) => {
-    expect(shouldUseHeadTail("read", `before ${pattern} after`)).toBe(true);
-  },
-);
+it.each([
+  ...FORK_ERROR_PATTERNS,
+  ...["fail", "FAIL", "stack", "Failed", "Exception", "Traceback", "panic:", "fatal:", "FATAL"],
+])("a text with %s speaks of an error", (pattern) => {
+  expect(shouldUseHeadTail("read", `before ${pattern} after`)).toBe(true);
+});
 
 it.each([
   "Traceback (most recent call last)",

@@ -21,7 +21,7 @@ export const FORK_ERROR_PATTERNS: readonly string[] = [
 ];
 
 /** Forms that the documented patterns miss: a Python traceback, "Exception in thread", "Failed to", a panic. */
-export const FORK_MORE_ERROR_PATTERNS: readonly string[] = [
+const MORE_ERROR_PATTERNS: readonly string[] = [
   "fail",
   "FAIL",
   "stack",
@@ -34,4 +34,4 @@ export const FORK_MORE_ERROR_PATTERNS: readonly string[] = [
 ];
 
 /** Fixed words without quantifiers: the search is linear, however long the text is. */
-const anyErrorPattern = new RegExp([...FORK_ERROR_PATTERNS, ...FORK_MORE_ERROR_PATTERNS].join("|"));
+const anyErrorPattern = new RegExp([...FORK_ERROR_PATTERNS, ...MORE_ERROR_PATTERNS].join("|"));

@@ -221,7 +221,7 @@ function intervalOf({ estimator = "documented", family, calibration, interval }:
   return { low: known.low * (1 - margin), high: known.high * (1 + margin) };
 }
 
-export function isCompletedSummary({ summary, error }: Message): boolean {
+function isCompletedSummary({ summary, error }: Message): boolean {
   return summary === true && error === undefined;
 }
 

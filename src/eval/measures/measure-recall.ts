@@ -107,7 +107,7 @@ export function createRecallSearch(history: Transcript): RecallSearch {
 }
 
 /** The words of a text, in lower case. */
-export function wordsOf(text: string): ReadonlySet<string> {
+function wordsOf(text: string): ReadonlySet<string> {
   return new Set(text.toLowerCase().match(WORD) ?? []);
 }
 

@@ -27,7 +27,7 @@ export function findIdentifiers(text: string, workingDirectory = ""): ReadonlyMa
 type IdentifierClass = "path" | "symbol" | "literal";
 
 /** A word of code, as long as a symbol must be. */
-export const SYMBOL_PATTERN: RegExp = /[A-Za-z_][A-Za-z0-9_]{5,}/g;
+const SYMBOL_PATTERN = /[A-Za-z_][A-Za-z0-9_]{5,}/g;
 const MIN_URL_CHARS = 16;
 const URL_PATTERN = /https?:\/\/[^\s"'`<>)\]]+/g;
 

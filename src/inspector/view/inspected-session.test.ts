@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import type { InspectedSession } from "../view/types.ts";
-import { redactSession } from "./inspected-session.ts";
+import { createInspectedSession, givenWindow } from "./inspected-session.ts";
 
 const KEY = ["gh", "p_", "16C7e42F292c6912E7710c838347Ae178B4a"].join("");
 
@@ -10,7 +10,7 @@ const session = (change: Partial<InspectedSession>): InspectedSession => ({
   name: "session.json",
   format: "opencode",
   windowTokens: 200_000,
-  windowKnown: false,
+  windowKnown: true,
   transcript: [],
   redactedSecrets: 0,
   problems: [],
@@ -59,7 +59,11 @@ const PLACES: Readonly<Record<string, Partial<InspectedSession>>> = {
   "a part nobody knows": message({ type: "opaque", name: KEY }),
 };
 
-describe("redactSession", () => {
+function redactSession(given: InspectedSession): InspectedSession {
+  return createInspectedSession({ ...given, window: givenWindow(given.windowTokens) }, "redacted");
+}
+
+describe("createInspectedSession", () => {
   it.each(Object.entries(PLACES))("finds a secret in %s", (_, place) => {
     const redacted = redactSession(session(place));
     expect(JSON.stringify(redacted)).not.toContain(KEY);

@@ -52,7 +52,7 @@ export function modelName(transcript: Transcript): string | undefined {
 }
 
 /** A session without secrets in anything that a person could read of it: messages, title, paths and problems. */
-export function redactSession(session: InspectedSession): InspectedSession {
+function redactSession(session: InspectedSession): InspectedSession {
   const { text, message, found } = createRedactor();
   const { title, workingDirectory, cost } = session;
   return {

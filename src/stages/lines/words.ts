@@ -1,3 +1,4 @@
+import { createInternTable, type InternTable, numberOf } from "./intern-table.ts";
 import type { FillSource } from "./read-call.ts";
 import type { FillRows } from "./rows.ts";
 
@@ -87,12 +88,16 @@ export function internWords({ parts, segments, rows }: FillRows, directive = "")
 
 /** Activity of a word that the task asks about. */
 export const ASKED = 1e6;
+
 /** The most rows that may contain such a word. */
 const FEW_USES = 4;
+
 /** The upper bound of the activity of a word and of a row. */
 export const MAX_ACTIVITY = 4;
+
 /** What tools printed, as opposed to what agent and user wrote. */
 const SHOWN_SOURCES: ReadonlySet<FillSource> = new Set(["read", "search", "output"]);
+
 /** After this many results, the weight of a word that the agent wrote has fallen to a third. */
 const FRESH_RESULTS = 30;
 const MIN_WORD_CHARS = 3;
@@ -100,6 +105,7 @@ const MIN_NAME_CHARS = 6;
 const MIN_MIXED_CHARS = 8;
 const MIN_PATH_CHARS = 5;
 const MIN_DIGEST_CHARS = 20;
+
 // Hashes are signed: a number beyond 31 bits would not stay in a register.
 const SEED: number = 0x811c9dc5 | 0;
 const PRIME = 0x01000193;
@@ -233,14 +239,19 @@ const UNDERSCORE = 3;
 const DIGIT = 4;
 const LOWER = 5;
 const UPPER = 6;
+
 /** The kind of each character; 0 ends words and paths. */
 const KINDS: Uint8Array = new Uint8Array(0x10000)
   .fill(DIGIT, 48, 58)
   .fill(UPPER, 65, 91)
   .fill(LOWER, 97, 123);
+
 for (const unit of [43, 45, 46, 64]) KINDS[unit] = PATH_SIGN;
+
 KINDS[47] = SLASH;
+
 KINDS[95] = UNDERSCORE;
+
 const ALL_LOWER: number = 1 << LOWER;
 const LETTERS: number = ALL_LOWER | (1 << UPPER);
 
@@ -270,46 +281,4 @@ function isName(text: string, from: number, to: number): boolean {
     before = kind;
   }
   return false;
-}
-
-/** Gives equal hashes the same small number, counted from 0. Different texts with one hash count as the same. */
-interface InternTable {
-  /** Hash and number are adjacent in memory. Numbers are stored plus 1, so that 0 is a free slot. */
-  slots: Int32Array;
-  size: number;
-}
-
-/** An empty table; it grows as needed. */
-export function createInternTable(): InternTable {
-  return { slots: new Int32Array(1 << 13), size: 0 };
-}
-
-/** The number of a hash, which must be a signed integer. */
-export function numberOf(table: InternTable, hash: number): number {
-  const { slots } = table;
-  const slot = slotOf(slots, hash);
-  const known = slots[slot + 1] ?? 0;
-  if (known !== 0) return known - 1;
-  slots[slot] = hash;
-  slots[slot + 1] = ++table.size;
-  if (table.size * 4 > slots.length) table.slots = grown(slots);
-  return table.size - 1;
-}
-
-function slotOf(slots: Int32Array, hash: number): number {
-  const mask = slots.length - 2;
-  let slot = ((hash ^ (hash >>> 15)) << 1) & mask;
-  while (slots[slot + 1] !== 0 && slots[slot] !== hash) slot = (slot + 2) & mask;
-  return slot;
-}
-
-function grown(slots: Int32Array): Int32Array {
-  const larger = new Int32Array(slots.length * 4);
-  for (let at = 0; at < slots.length; at += 2) {
-    if (slots[at + 1] === 0) continue;
-    const slot = slotOf(larger, slots[at] ?? 0);
-    larger[slot] = slots[at] ?? 0;
-    larger[slot + 1] = slots[at + 1] ?? 0;
-  }
-  return larger;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { matchKeyLines, matchPrivateKeyBlock, matchPrivateKeyTail } from "./private-key.ts";
+import { matchKeyLines, matchPrivateKey } from "./private-key.ts";
 
 // Glued from pieces, so that no scanner takes this file for a leak.
 const begin = ["-----BEGIN ", "PRIVATE", " KEY-----"].join("");
@@ -7,15 +7,15 @@ const end = ["-----END ", "PRIVATE", " KEY-----"].join("");
 const line = (chars: number) => "k8Jd2Qw9LmZx4VbT7rPzhG5nYc3WsX1q".repeat(4).slice(0, chars);
 
 const block = (text: string) => {
-  const span = matchPrivateKeyBlock(text, 0);
+  const span = matchPrivateKey(text, { markIndex: 0, limitIndex: 0 });
   return span && text.slice(span.startIndex, span.endIndex);
 };
 
-describe("matchPrivateKeyBlock", () => {
+describe("matchPrivateKey, from a BEGIN line", () => {
   it("is the whole block, and nothing behind it", () => {
     const text = `${begin}\n${line(64)}\n${line(10)}=\n${end}`;
     expect(block(`${text}\nmore`)).toBe(text);
-    expect(matchPrivateKeyBlock(text, 0)?.type).toBe("private-key");
+    expect(matchPrivateKey(text, { markIndex: 0, limitIndex: 0 })?.type).toBe("private-key");
     expect(block(`x${text}`)).toBeUndefined();
   });
 
@@ -57,9 +57,9 @@ describe("matchKeyLines", () => {
   });
 });
 
-describe("matchPrivateKeyTail", () => {
+describe("matchPrivateKey, from an END line", () => {
   const tail = (text: string, limitIndex = 0) => {
-    const span = matchPrivateKeyTail(text, { endLineIndex: text.indexOf("-----END"), limitIndex });
+    const span = matchPrivateKey(text, { markIndex: text.indexOf("-----END"), limitIndex });
     return span && text.slice(span.startIndex, span.endIndex);
   };
 

@@ -36,7 +36,7 @@ const LETTER_N = "N".charCodeAt(0);
 const LETTER_D = "D".charCodeAt(0);
 
 /** Finds the private key block whose BEGIN line starts at the index. */
-export function matchPrivateKeyBlock(text: string, beginIndex: number): SecretSpan | undefined {
+function matchPrivateKeyBlock(text: string, beginIndex: number): SecretSpan | undefined {
   const bodyIndex = afterBeginLine(text, beginIndex);
   if (bodyIndex === beginIndex) return undefined;
   const lines = matchKeyLines(text, bodyIndex, MAX_HEADERS);
@@ -92,7 +92,7 @@ function isPrefixedLine(text: string, line: TextSpan & { readonly isFirst: boole
 }
 
 /** Finds the rest of a block whose BEGIN line was cut off: from its END line backwards, over lines after the limit. */
-export function matchPrivateKeyTail(
+function matchPrivateKeyTail(
   text: string,
   { endLineIndex, limitIndex }: { readonly endLineIndex: number; readonly limitIndex: number },
 ): SecretSpan | undefined {

@@ -1,5 +1,4 @@
 import { anyText, listOf, NO_OPTIONS, objectOf, optionsCheck, required, rule, type Shape } from "../check.ts";
-import { hashText } from "../hash-text.ts";
 import { matchAfterWord, matchGluedPassword } from "./after-word.ts";
 import { ANY_BASE64, DIGITS, DOTTED } from "./alphabet.ts";
 import { matchArgument, matchAssignment, matchElement } from "./assignment.ts";
@@ -9,6 +8,7 @@ import { matchKeyBytes, matchKeyMember } from "./key-material.ts";
 import { MIN_TOKEN_CHARS, matchMarkedToken, matchRunToken, matchStart } from "./match-token.ts";
 import { opaqueFieldEnd } from "./opaque-field.ts";
 import { matchPasswordHash, matchPasswordLine } from "./password-file.ts";
+import { PLACEHOLDER, placeholderFor, touchesPlaceholder } from "./placeholder.ts";
 import { keyMarkOf, matchKeyLines, matchPrivateKey } from "./private-key.ts";
 import { decodeBase64Text, type SecretSpan, sliceSpan, type TextSpan } from "./secret-value.ts";
 import { matchOraclePassword, matchUrlSecret } from "./url-secret.ts";
@@ -323,27 +323,3 @@ function encodedLineEnds(text: string, lineChars: number): readonly number[] {
 
 const MIN_LINE_CHARS = 60;
 const FULL_LINE = /^[\w+/=-]{50,}\r?\n$/;
-
-/** Matches, at its last index, what redaction puts in the place of a secret. */
-const PLACEHOLDER: RegExp = /\[REDACTED:[a-z\d-]{1,40}#[\da-f]{4}\]/y;
-
-/** What stands for a secret: its type, and four digits that tell two secrets apart under one key. */
-export function placeholderFor({
-  secret,
-  type,
-  key,
-}: Readonly<Record<"secret" | "type" | "key", string>>): string {
-  // 16 bits are enough to recognize the same secret again, and too few to verify a guess.
-  const hash = hashText(`${key}\0${secret}`);
-  const digits = ((hash ^ (hash >>> 16)) & 0xffff).toString(16).padStart(4, "0");
-  return `[REDACTED:${type}#${digits}]`;
-}
-
-/** True for a span that overlaps a placeholder, which is never a secret itself. */
-export function touchesPlaceholder(text: string, span: SecretSpan): boolean {
-  const before = text.slice(Math.max(0, span.startIndex - MAX_PLACEHOLDER_CHARS), span.startIndex);
-  return OPEN_PLACEHOLDER.test(before) || text.slice(span.startIndex, span.endIndex).includes("[REDACTED:");
-}
-
-const MAX_PLACEHOLDER_CHARS = 60;
-const OPEN_PLACEHOLDER = /\[REDACTED:[a-z\d-]*(?:#[\da-f]*)?$/;

@@ -283,11 +283,7 @@ function niceStep(least: number): number {
 }
 
 /** The points as columns between answers; of points on the same pixel the largest is drawn. */
-export function columnsOf(
-  points: readonly WindowPoint[],
-  messages: number,
-  widthPx: number,
-): readonly Column[] {
+function columnsOf(points: readonly WindowPoint[], messages: number, widthPx: number): readonly Column[] {
   const columns: Column[] = [];
   for (const [at, point] of points.entries()) {
     const next = points[at + 1];
