@@ -1,5 +1,5 @@
 import type { TuiApi } from "./hosts/opencode/tui.ts";
-import type { TuiContext } from "./hosts/opencode2/tui/draw.ts";
+import type { TuiContext } from "./hosts/opencode2/tui/tui-context.ts";
 
 /**
  * The part of the OpenCode plugin that runs in its terminal. Version 1 calls `tui`, named in `tui.json`; version 2 calls

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ChildRights } from "../agents/files/file-agent.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";
 import { codex } from "./codex/codex.ts";
-import { rightsOf as rightsInPi } from "./pi/pi-host.ts";
+import { rightsOf as rightsInPi } from "./pi/pi-agent.ts";
 
 const NO_WORDS = { words: [], isExact: true };
 

@@ -27,7 +27,7 @@ import { codex } from "./codex/codex.ts";
 import { childRules } from "./opencode/child-sessions.ts";
 import { opencodeTools } from "./opencode/tools.ts";
 import { opencode2Tools } from "./opencode2/tools.ts";
-import { rightsOf as rightsInPi } from "./pi/pi-host.ts";
+import { rightsOf as rightsInPi } from "./pi/pi-agent.ts";
 
 const ACTS: readonly ForbiddenAct[] = ["fork", "subagent", "question"];
 const OF_AGENTS: readonly ForbiddenAct[] = ["question", "subagent"];

@@ -4,9 +4,9 @@ import type { AskingAgent, HostAgent, StartAnswer } from "../../plugin/host/host
 import { textOrJson } from "../../text/json.ts";
 import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import type { ToolContext } from "./hooks.ts";
+import { failureOf, type HostCalls, sessionPath } from "./host-calls.ts";
 import type { PermissionRule } from "./limit-rules.ts";
 import { rulesIn } from "./limit-rules.ts";
-import { failureOf, type HostCalls, sessionPath } from "./sessions.ts";
 
 /** The agents of OpenCode, with those marked that a rule of the agent that asks, or of its session, denies to `task` or `fork`. */
 export async function listAgents(

@@ -3,8 +3,8 @@ import { matches } from "../../agents/opencode/rule-pattern.ts";
 import { askToStart } from "./ask-to-start.ts";
 import { childRules, createChildSessions } from "./child-sessions.ts";
 import type { ToolContext } from "./hooks.ts";
+import type { HostAnswer, HostCalls } from "./host-calls.ts";
 import type { PermissionRule } from "./limit-rules.ts";
-import type { HostAnswer, HostCalls } from "./sessions.ts";
 
 /** In one line: `edit * deny, edit docs/* allow`. */
 function rules(text: string): readonly PermissionRule[] {

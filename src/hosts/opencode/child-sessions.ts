@@ -4,8 +4,8 @@ import type { HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
 import type { NewChild } from "../../plugin/host/host-parts.ts";
 import { textOrJson } from "../../text/json.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";
+import { failureOf, type HostCalls, sessionPath } from "./host-calls.ts";
 import { limitRules, type PermissionRule, rulesIn } from "./limit-rules.ts";
-import { failureOf, type HostCalls, sessionPath } from "./sessions.ts";
 import { opencodeTools } from "./tools.ts";
 
 /** Makes the sessions of children, with rules under which they may do at most what the host's own `task` would let them, and what their parent may. */

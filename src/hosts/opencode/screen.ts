@@ -3,8 +3,9 @@ import type { HostScreen, ShownPiece } from "../../plugin/host/host-parts.ts";
 import { textOrJson } from "../../text/json.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
+import type { HostCalls } from "./host-calls.ts";
+import { createMessageId } from "./message-id.ts";
 import { carryoverNote } from "./messages.ts";
-import { createMessageId, type HostCalls } from "./sessions.ts";
 
 /**
  * OpenCode's screen. What is shown in a conversation is a part of an answer that is stored like any other, marked in its

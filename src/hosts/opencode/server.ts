@@ -32,9 +32,11 @@ import {
   type ToolDoneInput,
   type ToolOutput,
 } from "./hooks.ts";
+import { createHostCalls, type HostCalls } from "./host-calls.ts";
+import { createMessageId } from "./message-id.ts";
 import { carryoverNote, messageFormat, OWN_METADATA, outgoingRequest } from "./messages.ts";
 import { createScreen } from "./screen.ts";
-import { createHostCalls, createMessageId, createSessions, type HostCalls } from "./sessions.ts";
+import { createSessions } from "./sessions.ts";
 import { readSignal } from "./signals.ts";
 import { opencodeTools } from "./tools.ts";
 

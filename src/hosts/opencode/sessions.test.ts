@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { HostPrompt } from "../../plugin/host/agent-host.ts";
-import { createHostCalls, createSessions, type HostCalls } from "./sessions.ts";
+import { createHostCalls, type HostCalls } from "./host-calls.ts";
+import { createSessions } from "./sessions.ts";
 
 function callsTo(fetch: (request: Request) => Promise<Response>) {
   const client = { _client: { getConfig: () => ({ baseUrl: "http://host.invalid", fetch }) } };

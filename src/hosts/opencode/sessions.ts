@@ -1,19 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { inTime } from "../../agents/in-time.ts";
-import { randomText } from "../../agents/opencode/random-text.ts";
 import { readSession } from "../../agents/opencode/read-facts.ts";
-import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
-import type { ForkError } from "../../fork/life/record.ts";
 import { type SessionMessage, withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
-import {
-  HOST_CALL_MS,
-  type HostPrompt,
-  type HostSessions,
-  type HostValue,
-  type SessionFacts,
-} from "../../plugin/host/agent-host.ts";
-import { asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
+import type { HostPrompt, HostSessions, HostValue, SessionFacts } from "../../plugin/host/agent-host.ts";
+import { asObject, type UnknownObject } from "../../text/unknown-value.ts";
+import { failureOf, type HostAnswer, type HostCalls, sessionPath } from "./host-calls.ts";
+import { createMessageId } from "./message-id.ts";
 import { lastUserTurn, OWN_METADATA } from "./messages.ts";
+import { readError } from "./read-error.ts";
 
 /** The sessions of OpenCode over its routes. */
 export function createSessions(
@@ -162,113 +155,3 @@ function metadataOf({ promptKey, inheritedBy }: HostPrompt["note"]): UnknownObje
   if (promptKey !== undefined) return { carryover: { prompt: promptKey } };
   return inheritedBy === undefined ? OWN_METADATA : { carryover: { inherited: inheritedBy } };
 }
-
-/** A new message id in OpenCode's own form, which sorts by time. */
-export function createMessageId(nowMs: number): string {
-  counter = nowMs === lastMs ? counter + 1 : 1;
-  lastMs = nowMs;
-  const time = (BigInt(nowMs) * 0x1000n + BigInt(counter)) & 0xffff_ffff_ffffn;
-  return `msg_${time.toString(16).padStart(12, "0")}${randomText(14)}`;
-}
-
-let lastMs = 0;
-
-let counter = 0;
-
-/** OpenCode's HTTP routes over the transport that it gave to the plugin; nothing of it leaves the process. Never throws. */
-export interface HostCalls {
-  /** The answer's body, or why there is none. A rejected request and a lost connection are both failures. */
-  call(method: HttpMethod, path: string, body?: unknown): Promise<HostAnswer>;
-}
-
-type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
-
-export type HostAnswer =
-  | { readonly status: "ok"; readonly body: unknown }
-  | { readonly status: "failed"; readonly code: number | "no-answer"; readonly reason: string };
-
-/**
- * Makes the calls from the client of the plugin. Its typed methods lack routes that the server has (metadata, permissions),
- * and the address that it names does not listen in `opencode run`: only its own fetch reaches the host there.
- */
-export function createHostCalls({ client, directory }: HostCallsOptions): HostCalls | undefined {
-  const config = transportOf(client);
-  if (config === undefined) return undefined;
-  return {
-    async call(method, path, body) {
-      const ask = async (): Promise<HostAnswer> => {
-        const url = new URL(path, config.baseUrl);
-        url.searchParams.set("directory", directory);
-        const request = new Request(url, {
-          method,
-          headers: { ...config.headers, "content-type": "application/json" },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        });
-        const response = await config.fetch(request);
-        const text = await response.text();
-        if (!response.ok) return { status: "failed", code: response.status, reason: text.slice(0, 500) };
-        return { status: "ok", body: text === "" ? undefined : JSON.parse(text) };
-      };
-      try {
-        // The host's own fetch cannot be aborted, so it is left alone.
-        return await inTime(ask(), HOST_CALL_MS);
-      } catch (cause) {
-        return { status: "failed", code: "no-answer", reason: String(cause).slice(0, 500) };
-      }
-    },
-  };
-}
-
-/** A failed answer as the plugin takes it. */
-export function failureOf({ code, reason }: Extract<HostAnswer, { readonly status: "failed" }>): HostFailure {
-  const kind = code === 404 ? "missing" : code === "no-answer" ? code : "refused";
-  return { status: "failed", code: kind, reason };
-}
-
-type HostFailure = Extract<HostValue<never>, { readonly status: "failed" }>;
-
-/** The route of one session. */
-export function sessionPath(sessionId: string): string {
-  return `/session/${encodeURIComponent(sessionId)}`;
-}
-
-interface HostCallsOptions {
-  readonly client: unknown;
-  readonly directory: string;
-}
-
-interface Transport {
-  readonly baseUrl: string;
-  readonly headers: Readonly<Record<string, string>>;
-  fetch(request: Request): Promise<Response>;
-}
-
-function transportOf(client: unknown): Transport | undefined {
-  const inner = (client as { readonly _client?: { getConfig?(): unknown } } | undefined)?._client;
-  const config = inner?.getConfig?.() as
-    | { readonly baseUrl?: unknown; readonly fetch?: unknown; readonly headers?: unknown }
-    | undefined;
-  if (typeof config?.baseUrl !== "string" || typeof config.fetch !== "function") return undefined;
-  const headers: Record<string, string> = {};
-  new Headers((config.headers ?? {}) as Record<string, string>).forEach((value, name) => {
-    headers[name] = value;
-  });
-  const send = config.fetch as (request: Request) => Promise<Response>;
-  return { baseUrl: config.baseUrl, headers, fetch: (request) => send(request) };
-}
-
-/** An error of OpenCode by the class of the provider's error. */
-export function readError(error: unknown): ForkError | undefined {
-  if (error === undefined || error === null) return undefined;
-  const { name, data } = asObject(error);
-  if (name === "MessageAbortedError") return { kind: "aborted", message: "it was stopped" };
-  const { message, responseHeaders } = asObject(data);
-  const retryAfterS = Number(asObject(responseHeaders)["retry-after"]);
-  return {
-    kind: classifyProviderError(data ?? error).class,
-    message: (asString(message) ?? asString(name) ?? "unknown error").slice(0, MAX_MESSAGE_CHARS),
-    ...(retryAfterS > 0 ? { retryAfterMs: retryAfterS * 1_000 } : {}),
-  };
-}
-
-const MAX_MESSAGE_CHARS = 1_000;

@@ -3,7 +3,7 @@ import { readTokens } from "../../formats/wires/opencode/decode-messages.ts";
 import type { HostSignal } from "../../plugin/host/agent-host.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import type { HostEvent } from "./hooks.ts";
-import { readError } from "./sessions.ts";
+import { readError } from "./read-error.ts";
 
 /** What an event of OpenCode means to the plugin; undefined for an event that it does not care about. */
 export function readSignal({ type, properties }: HostEvent): HostSignal | undefined {

@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
 import type { CompactionMoment } from "../../plugin/host/host-parts.ts";
+import { opencode2Checkpoints } from "./checkpoints.ts";
 import { type CompactionEvent, type CompactionRequest, createCompactionHooks } from "./compaction.ts";
-import { opencode2Checkpoints } from "./messages.ts";
 import { answerInWire, type ProviderWire, wireOf } from "./summary-in-wire.ts";
 
 const PROMPT = "Sum it up.";

@@ -1,9 +1,11 @@
 import { HOOK_MS } from "../../agents/guarded-hook.ts";
 import { inTime } from "../../agents/in-time.ts";
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
-import { asObject, asString } from "../../text/unknown-value.ts";
-import { HEADING } from "./messages.ts";
-import type { HttpEvent, SessionReader } from "./requests.ts";
+import { asObject } from "../../text/unknown-value.ts";
+import type { HttpEvent } from "./cache-owner.ts";
+import { HEADING } from "./checkpoints.ts";
+import { modelOf } from "./model-list.ts";
+import type { SessionReader } from "./session-reader.ts";
 import { answeredBy, summarizerInWire, wireOf, withPromptText } from "./summary-in-wire.ts";
 
 /**
@@ -91,8 +93,3 @@ export interface CompactionRequest extends HttpEvent {
 
 /** A model may write for minutes; everything else in a compaction has limits of its own. */
 export const COMPACTION_MS: number = 5 * 60_000;
-
-function modelOf(model: unknown): { readonly provider: string; readonly id: string } {
-  const { id, providerID } = asObject(model);
-  return { provider: asString(providerID) ?? "", id: asString(id) ?? "" };
-}

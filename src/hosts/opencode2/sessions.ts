@@ -13,8 +13,8 @@ import {
 import { createLruMap } from "../../text/lru-map.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
 import type { SetupContext } from "./abilities.ts";
-import { inheritedMessageId, ownMessageId } from "./messages.ts";
-import type { SessionReader } from "./requests.ts";
+import { inheritedMessageId, ownMessageId } from "./own-ids.ts";
+import type { SessionReader } from "./session-reader.ts";
 
 /** The sessions of OpenCode 2 over the calls of its context. What the host does not keep of a child, `notes` does. */
 export function createSessions(setup: SessionsSetup): Sessions {

@@ -11,22 +11,15 @@ import { textOrJson } from "../../text/json.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { asObject, asString } from "../../text/unknown-value.ts";
 import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./abilities.ts";
+import { createAnswerFacts } from "./answer-facts.ts";
+import { type HeadersEvent, type HttpEvent, useCacheKeyOfOwner, useHeadersOfOwner } from "./cache-owner.ts";
 import { createChildSessions } from "./child-sessions.ts";
 import { COMPACTION_MS, createCompactionHooks } from "./compaction.ts";
-import { createAnswerFacts, createMessageFormat } from "./messages.ts";
+import { createMessageFormat } from "./messages.ts";
+import { createModelList } from "./model-list.ts";
 import { createNotices } from "./notices.ts";
-import {
-  type ContextEvent,
-  createModelList,
-  createSessionReader,
-  type HeadersEvent,
-  type HttpEvent,
-  outgoingRequest,
-  ReadOnly,
-  restoreContext,
-  useCacheKeyOfOwner,
-  useHeadersOfOwner,
-} from "./requests.ts";
+import { type ContextEvent, outgoingRequest, restoreContext } from "./requests.ts";
+import { createSessionReader, ReadOnly } from "./session-reader.ts";
 import { createSessions } from "./sessions.ts";
 import { followEvents } from "./signals.ts";
 import {

@@ -5,8 +5,9 @@ import { readTokens } from "../../formats/wires/opencode/decode-messages.ts";
 import type { AgentPlugin, HostSignal } from "../../plugin/host/agent-host.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
-import { type AnswerFacts, isOwnId } from "./messages.ts";
-import type { ModelList } from "./requests.ts";
+import type { AnswerFacts } from "./answer-facts.ts";
+import type { ModelList } from "./model-list.ts";
+import { isOwnId } from "./own-ids.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** Tells the plugin what the events of OpenCode 2 mean, in their order, until `stop` is called. */

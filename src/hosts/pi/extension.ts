@@ -27,16 +27,9 @@ import {
   type UnknownObject,
 } from "../../text/unknown-value.ts";
 import type { Usage } from "../../transcript/message.ts";
-import {
-  createPiHost,
-  modelFacts,
-  type PiApi,
-  type PiContext,
-  type PiEvents,
-  type PiHandler,
-  type PiHost,
-  rightsOf,
-} from "./pi-host.ts";
+import { rightsOf } from "./pi-agent.ts";
+import type { PiApi, PiContext, PiEvents, PiHandler } from "./pi-api.ts";
+import { createPiHost, modelFacts, type PiHost } from "./pi-host.ts";
 
 /**
  * The plugin as an extension of pi. What is edited in a request is appended to the session as `context_edit` entries when its

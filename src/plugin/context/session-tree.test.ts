@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { HostAnswer, HostCalls } from "../../hosts/opencode/host-calls.ts";
 import { createOpencodeHost } from "../../hosts/opencode/server.ts";
-import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
 import { readSignal } from "../../hosts/opencode/signals.ts";
 import type { HostSignal } from "../host/agent-host.ts";
 import { createSessionTree } from "./session-tree.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { completedFork, OWNER, runningFork, step } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
-import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
+import type { HostAnswer, HostCalls } from "../../hosts/opencode/host-calls.ts";
 import { currentProcess } from "../../stores/files/process-identity.ts";
 import { asObject } from "../../text/unknown-value.ts";
 import { createForkAdoption } from "../forks/adopt-forks.ts";

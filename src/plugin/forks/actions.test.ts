@@ -3,7 +3,7 @@ import { afterEvents, OWNER, runningFork, sampleFork, step } from "../../../test
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import type { ForkAction } from "../../fork/life/events.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
-import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
+import type { HostAnswer } from "../../hosts/opencode/host-calls.ts";
 import { createForkActions } from "./actions.ts";
 import type { NewEvent } from "./keeper.ts";
 

@@ -4,7 +4,8 @@ import type { SessionMessage } from "../../formats/wires/opencode/decode-message
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { messageFormat } from "../../hosts/opencode/messages.ts";
 import { opencodeTools } from "../../hosts/opencode/tools.ts";
-import { createAnswerFacts, createMessageFormat } from "../../hosts/opencode2/messages.ts";
+import { createAnswerFacts } from "../../hosts/opencode2/answer-facts.ts";
+import { createMessageFormat } from "../../hosts/opencode2/messages.ts";
 import { type InheritInput, inherit } from "./inherit.ts";
 import { directiveText } from "./task-text.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import type { HostCalls } from "../../hosts/opencode/sessions.ts";
+import type { HostCalls } from "../../hosts/opencode/host-calls.ts";
 import { createBoundToolOutput } from "../window/bound-output.ts";
 import { createForks } from "./forks.ts";
 import { launchFork } from "./launch.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sampleFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
+import type { HostAnswer } from "../../hosts/opencode/host-calls.ts";
 import { createForks } from "./forks.ts";
 import { rebuildForks } from "./rebuild-forks.ts";
 

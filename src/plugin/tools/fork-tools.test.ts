@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
+import type { HostAnswer } from "../../hosts/opencode/host-calls.ts";
 import { createForks } from "../forks/forks.ts";
 import type { ShownPiece } from "../host/host-parts.ts";
 import { createForkTool } from "./fork-tools.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
+import type { HostAnswer } from "../../hosts/opencode/host-calls.ts";
 import { type RecallSource, recall as recallContent } from "../../session/recall.ts";
 import { createForks } from "../forks/forks.ts";
 import type { RunningTool } from "../host/agent-host.ts";

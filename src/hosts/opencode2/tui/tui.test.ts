@@ -8,8 +8,10 @@ import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../../plugin/stores/plugin-stores.ts";
 import { currentProcess } from "../../../stores/files/process-identity.ts";
 import { createNotices } from "../notices.ts";
-import { createPanels, type Drawing, type TuiContext } from "./draw.ts";
+import { createPanels } from "./draw.ts";
+import type { Drawing } from "./drawing.ts";
 import { createTui } from "./tui.ts";
+import type { TuiContext } from "./tui-context.ts";
 
 let root = "";
 let stores: PluginStores;

@@ -5,10 +5,13 @@ import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import { isDatabase } from "../../../plugin/stores/plugin-stores.ts";
 import { asArray, asObject, asString } from "../../../text/unknown-value.ts";
 import { createNotices } from "../notices.ts";
-import { borrowDrawing, createPanels, type Panels, type TuiContext } from "./draw.ts";
+import { createPanels, type Panels } from "./draw.ts";
+import { borrowDrawing } from "./drawing.ts";
 import { type ForkStates, forkNews, forkStates } from "./fork-news.ts";
 import { lastStep } from "./last-step.ts";
-import { createWatch, type PluginWatch, whatLeft } from "./watch.ts";
+import type { TuiContext } from "./tui-context.ts";
+import { createWatch, type PluginWatch } from "./watch.ts";
+import { whatLeft } from "./what-left.ts";
 import { contextReport, statusLine, type WindowFill, windowFill } from "./window-report.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { whatLeft } from "./watch.ts";
+import { whatLeft } from "./what-left.ts";
 import { contextReport, shortCount, statusLine, windowFill } from "./window-report.ts";
 
 const recorded = (name: string): readonly unknown[] => {

@@ -6,7 +6,7 @@ import { formatNumber, plural } from "../../../text/format-number.ts";
 import { asNumber, asObject } from "../../../text/unknown-value.ts";
 import { estimateMessageTokens, estimateResultTokens } from "../../../transcript/estimate-message.ts";
 import type { Transcript } from "../../../transcript/message.ts";
-import type { LeftContent } from "./watch.ts";
+import type { LeftContent } from "./what-left.ts";
 
 /** How full a session's window is, by the newest usage that the provider reported since the last compaction. */
 export function windowFill(messages: readonly unknown[], models: readonly unknown[]): WindowFill | undefined {

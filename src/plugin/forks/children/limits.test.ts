@@ -3,7 +3,7 @@ import { runningFork } from "../../../../test/rig/forks/fork-samples.ts";
 import { createTestContext } from "../../../../test/rig/plugin-context.ts";
 import { waitFor } from "../../../../test/rig/wait-for.ts";
 import { currentRun } from "../../../fork/life/record.ts";
-import type { HostAnswer } from "../../../hosts/opencode/sessions.ts";
+import type { HostAnswer } from "../../../hosts/opencode/host-calls.ts";
 import { createForks } from "../forks.ts";
 import { createChildLimits } from "./limits.ts";
 
