@@ -1,4 +1,5 @@
 import type { IndexedText } from "../src/text/search/text-index.ts";
+import { createRandom } from "./generate-session.ts";
 
 /** How a query differs from its target line. */
 export type QueryKind = "question" | "order" | "missing" | "plural" | "case" | "verbatim";
@@ -49,17 +50,6 @@ const MIN_WORDS = 4;
 const QUERY_WORDS = 5;
 const MAX_LINE_CHARS = 240;
 const MAX_TRIES = 200;
-
-/** Seeded random numbers (mulberry32). */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let value = Math.imul(state ^ (state >>> 15), state | 1);
-    value ^= value + Math.imul(value ^ (value >>> 7), value | 61);
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Words that somebody would remember of a line: longer words, without numbers and encoded data. */
 function contentWords(line: string): readonly string[] {

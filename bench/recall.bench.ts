@@ -6,14 +6,9 @@ import { hiddenTexts, RECALL_MAX_CHARS } from "../src/session/recall.ts";
 import { createRecallSearch } from "../src/session/search.ts";
 import type { IndexedText } from "../src/text/search/text-index.ts";
 import type { RedactOptions } from "../src/text/secrets/redact-secrets.ts";
+import { createRandom } from "./generate-session.ts";
 import { printTable } from "./measure.ts";
-import {
-  createRandom,
-  makeQueries,
-  NATURAL_KINDS,
-  type QueryKind,
-  type RecallQuery,
-} from "./recall-queries.ts";
+import { makeQueries, NATURAL_KINDS, type QueryKind, type RecallQuery } from "./recall-queries.ts";
 
 /** Prints what recall by words costs on 10 MB, and how often it finds what natural queries ask for. */
 export async function benchRecall(): Promise<void> {

@@ -260,13 +260,11 @@ function skipToName(text: string, startIndex: number): number {
 
 const INVISIBLE = /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/u;
 
-interface ReadRange {
-  readonly startIndex: number;
-  readonly maxChars: number;
-}
-
 // Stops at the next opening bracket, so that no text is read twice.
-function readVisible(text: string, { startIndex, maxChars }: ReadRange): string {
+function readVisible(
+  text: string,
+  { startIndex, maxChars }: { readonly startIndex: number; readonly maxChars: number },
+): string {
   let plainEnd = startIndex;
   while (plainEnd < startIndex + maxChars && isPlain(text.charCodeAt(plainEnd))) plainEnd++;
   let word = text.slice(startIndex, plainEnd);

@@ -101,7 +101,10 @@ export function hideMessage(message: Message, why: Pick<EditBase, "stage" | "rea
 }
 
 /** Makes an edit that hides a part or a thought, with how much it leaves out. */
-export function hidePart(place: PartPlace, { what = "part", ...why }: HidePartOptions): Edit {
+export function hidePart(
+  place: { readonly message: Message; readonly partIndex: number; readonly part: Part },
+  { what = "part", ...why }: HidePartOptions,
+): Edit {
   const { message, partIndex, part } = place;
   const omitted = { chars: charsOfPart(part), handle: handleOf(message, partIndex) };
   return { type: "hide-part", messageId: message.id, partIndex, what, ...why, omitted };
@@ -110,12 +113,6 @@ export function hidePart(place: PartPlace, { what = "part", ...why }: HidePartOp
 interface HidePartOptions extends Pick<EditBase, "stage" | "reason"> {
   /** @default part */
   readonly what?: "part" | "thought";
-}
-
-interface PartPlace {
-  readonly message: Message;
-  readonly partIndex: number;
-  readonly part: Part;
 }
 
 /** An edit that replaces a call by a shorter one, with how much that leaves out. */

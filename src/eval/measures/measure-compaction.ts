@@ -62,14 +62,12 @@ export function measureCompaction(session: EvalSession, options: CompactionOptio
 const MIN_TARGETS = 3;
 const SIZES: readonly CompactionSize[] = ["same", 20_000, 50_000];
 
-interface CompactionPair {
-  readonly before: Transcript;
-  readonly summary: Message;
-  readonly after: Transcript;
-}
-
 function compareWays(
-  { before, summary, after }: CompactionPair,
+  {
+    before,
+    summary,
+    after,
+  }: { readonly before: Transcript; readonly summary: Message; readonly after: Transcript },
   { policies, ...looking }: CompactionOptions & Pick<NextUseOptions, "workingDirectory">,
 ): CompactionResult | undefined {
   const probe = createProbe([...before, ...after], { ...looking, atIndex: before.length });

@@ -43,15 +43,10 @@ export function replayCost(
   return replay(session, { probes: [], policies });
 }
 
-interface ReplayOptions {
-  readonly probes: readonly Probe[];
-  readonly policies: readonly LoopPolicy[];
-}
-
 /** Prices each request by the prefix that it shares with the one before. Short sessions give nothing. */
 async function replay(
   { transcript }: Pick<EvalSession, "transcript">,
-  { probes, policies }: ReplayOptions,
+  { probes, policies }: { readonly probes: readonly Probe[]; readonly policies: readonly LoopPolicy[] },
 ): Promise<readonly LoopCost[]> {
   const messages = splitAtCompactions(transcript).flat();
   if (callsOf(messages).filter(({ outcome }) => outcome.status !== "pending").length < MIN_RESULTS) return [];

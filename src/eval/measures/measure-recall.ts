@@ -155,12 +155,10 @@ function questionFor(
   return [...around].filter((word) => !own.has(word) && knownWords.has(word));
 }
 
-interface Archive {
-  readonly passages: readonly string[];
-  readonly passagesWith: PassagesWith;
-}
-
-function bestPassages(question: readonly string[], { passages, passagesWith }: Archive): string {
+function bestPassages(
+  question: readonly string[],
+  { passages, passagesWith }: { readonly passages: readonly string[]; readonly passagesWith: PassagesWith },
+): string {
   const scores = new Map<number, number>();
   for (const word of question) {
     const holders = passagesWith.get(word) ?? [];

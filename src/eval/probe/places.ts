@@ -69,16 +69,14 @@ const EVERY_STEPS = 8;
 const MIN_RESULTS = 15;
 const MIN_NEXT_CALLS = 3;
 
-interface ProbeSpacing {
-  readonly steps: number;
-  readonly everySteps: number;
-  readonly minResults: number;
-}
-
 /** The steps of a stretch with enough results before them and enough calls in the steps after them. */
 export function probeIndexes(
   stretch: Transcript,
-  { steps, everySteps, minResults }: ProbeSpacing,
+  {
+    steps,
+    everySteps,
+    minResults,
+  }: { readonly steps: number; readonly everySteps: number; readonly minResults: number },
 ): readonly number[] {
   const indexes: number[] = [];
   let results = 0;

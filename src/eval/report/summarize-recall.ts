@@ -107,7 +107,10 @@ export function summarizeRecall(scored: readonly ScoredProbe[]): RecallFigures {
 export type PairedFigure = "usable" | "editReady" | "context" | "refetch";
 
 /** By how much a policy exceeds another in one figure, over the same probes. */
-export function pairedDifference(scored: readonly ScoredProbe[], { against, figure }: Pairing): Interval {
+export function pairedDifference(
+  scored: readonly ScoredProbe[],
+  { against, figure }: { readonly against: readonly ScoredProbe[]; readonly figure: PairedFigure },
+): Interval {
   const others = new Map(against.map((other) => [other.probe, other]));
   return bootstrap(
     bySession(scored, (one) => {
@@ -116,11 +119,6 @@ export function pairedDifference(scored: readonly ScoredProbe[], { against, figu
       return ours === undefined || theirs === undefined ? undefined : ours - theirs;
     }),
   );
-}
-
-interface Pairing {
-  readonly against: readonly ScoredProbe[];
-  readonly figure: PairedFigure;
 }
 
 type ProbeFigure = (scored: ScoredProbe) => number | undefined;

@@ -34,12 +34,11 @@ function find(transcript: Transcript, id: MessageId): Message | undefined {
   return transcript.find((message) => message.id === id);
 }
 
-interface TextRequest {
-  readonly place: ItemPlace;
-  readonly as: TextsAs;
-}
-
-function sideText(message: Message, part: Part, { place, as }: TextRequest): string | undefined {
+function sideText(
+  message: Message,
+  part: Part,
+  { place, as }: { readonly place: ItemPlace; readonly as: TextsAs },
+): string | undefined {
   if (place.side === "media") return mediaText(part, as);
   if (place.side === "input" && part.type === "tool") return readableInput(part, as);
   const texts = partTexts(message, part, as);

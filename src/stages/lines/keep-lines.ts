@@ -101,7 +101,10 @@ const SHAPE: Shape<KeepLinesOptions, Exclude<keyof KeepLinesOptions, "keepChars"
 };
 
 /** The index of the message with the oldest of the newest results; 0 while there are no more results than these. */
-function startOfNewest(window: Transcript, { count, maxChars }: NewestResults): number {
+function startOfNewest(
+  window: Transcript,
+  { count, maxChars }: { readonly count: number; readonly maxChars: number },
+): number {
   if (count === 0) return window.length;
   const results = toolResults(window);
   let chars = 0;
@@ -114,11 +117,6 @@ function startOfNewest(window: Transcript, { count, maxChars }: NewestResults): 
   function indexOfResult(result: ToolResult | undefined): number {
     return result === undefined ? 0 : window.indexOf(result.message);
   }
-}
-
-interface NewestResults {
-  readonly count: number;
-  readonly maxChars: number;
 }
 
 const PENDING: ToolOutcome = { status: "pending" };

@@ -282,17 +282,16 @@ function preferRecent(
 }
 
 const NEWEST_RESULTS = 5;
-interface FloorRoom {
-  readonly floors: Floors;
-  readonly firstWholePart: number;
-  readonly roomChars: number;
-}
 
 /** Requires what each result keeps at least, newest first, as far as that fits; gives the parts that stay word for word. */
 function requireFloors(
   fill: FillRows,
   worth: Float64Array,
-  { floors, firstWholePart, ...room }: FloorRoom,
+  {
+    floors,
+    firstWholePart,
+    ...room
+  }: { readonly floors: Floors; readonly firstWholePart: number; readonly roomChars: number },
 ): ReadonlySet<number> {
   const verbatimParts = new Set<number>();
   const tiers = tiersOfResults(fill.messages, floors);
@@ -328,17 +327,15 @@ function headCharsOf({ segments, rows }: FillRows, part: FillPart): number {
   return chars;
 }
 
-interface ChooseRows {
-  readonly worth: Float64Array;
-  readonly isChosen: Uint8Array;
-  readonly minChars: number;
-}
-
 /** Chooses the best rows of a text up to a number of characters; false when that is all of them. */
 function chooseRows(
   { rows }: FillRows,
   { firstRow, endRow, text }: FillSegment,
-  { worth, isChosen, minChars }: ChooseRows,
+  {
+    worth,
+    isChosen,
+    minChars,
+  }: { readonly worth: Float64Array; readonly isChosen: Uint8Array; readonly minChars: number },
 ): boolean {
   if (text.length <= minChars) return false;
   const charsAt = new Int32Array(LEVELS);

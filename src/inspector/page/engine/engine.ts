@@ -200,13 +200,11 @@ interface WaitingQuestion {
 
 const noRows = (): Record<Side, MessageRow[]> => ({ a: [], b: [] });
 
-interface WorkerOptions {
-  readonly worker: Worker;
-  readonly onFailure: (why: string) => void;
-}
-
 /** Runs the engine in a worker, one question at a time: a waiting question can still be replaced by a newer one. */
-function runInWorker(queue: EngineQueue, { worker, onFailure }: WorkerOptions): EngineRunner {
+function runInWorker(
+  queue: EngineQueue,
+  { worker, onFailure }: { readonly worker: Worker; readonly onFailure: (why: string) => void },
+): EngineRunner {
   let isBusy = false;
   const failed = new AbortController();
   const { signal } = failed;

@@ -102,7 +102,10 @@ function useThemeName(): string {
 }
 
 /** The bands reduced to a number of pixel rows; each row has the kind of what takes most of it. */
-export function minimapRows(layout: BandLayout, { rowCount, matches }: MinimapOptions): MinimapRows {
+export function minimapRows(
+  layout: BandLayout,
+  { rowCount, matches }: { readonly rowCount: number; readonly matches: ReadonlySet<string> },
+): MinimapRows {
   const rows: (MinimapRow | undefined)[] = new Array<undefined>(rowCount).fill(undefined);
   const lines = new Set<number>();
   const matched = new Set<number>();
@@ -135,11 +138,6 @@ export function minimapRows(layout: BandLayout, { rowCount, matches }: MinimapOp
   }
   take();
   return { rows, marks: { lines: [...lines], matches: [...matched] } };
-}
-
-interface MinimapOptions {
-  readonly rowCount: number;
-  readonly matches: ReadonlySet<string>;
 }
 
 interface MinimapRows {
