@@ -17,3 +17,4 @@ export {
 } from "./testing/contracts/store-contracts.ts";
 export type { DriverUnderTest, StorePlace, TestRunner } from "./testing/contracts/test-runner.ts";
 export { deepFreeze, type FormatContract, type FormatLaw, formatLaws } from "./testing/format-contract.ts";
+export type { ConversationCall, ConversationStep } from "./testing/random-conversation.ts";

@@ -1,14 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { forkContext } from "../src/fork/fork.ts";
-import { claudeCode } from "../src/formats/files/claude-code/claude-code.ts";
-import { codex } from "../src/formats/files/codex/codex.ts";
-import { geminiCli } from "../src/formats/files/gemini-cli/gemini-cli.ts";
-import { opencode2 } from "../src/formats/files/opencode2/opencode2.ts";
-import { pi } from "../src/formats/files/pi/pi.ts";
-import { sweAgent } from "../src/formats/files/swe-agent/swe-agent.ts";
-import { aiSdk } from "../src/formats/wires/ai-sdk/ai-sdk.ts";
-import { opencode } from "../src/formats/wires/opencode/opencode.ts";
+import { formatOf } from "../src/formats/read-transcript.ts";
+import type { FormatName } from "../src/formats/registry.ts";
 import { opencode2Request } from "../src/formats/wires/opencode2/opencode2-request.ts";
 import { createSession } from "../src/session/session.ts";
 import { repairPairing } from "../src/stages/repair.ts";
@@ -17,23 +11,9 @@ import { applyEdits, type Edit } from "../src/transcript/edit.ts";
 import type { Format } from "../src/transcript/format.ts";
 import { createFakeClock } from "./rig/fakes.ts";
 import type { History } from "./rig/random-history/history.ts";
-import {
-  lowerToClaudeCode,
-  lowerToCodex,
-  lowerToGeminiCli,
-  lowerToPi,
-} from "./rig/random-history/lower-to-files.ts";
-import { lowerToOpencode2, lowerToOpencode2Request } from "./rig/random-history/lower-to-opencode2.ts";
-import { PROVIDER_CASES } from "./rig/random-history/provider-cases.ts";
-import {
-  calls,
-  expectedPairs,
-  historyWith,
-  lowerToAiSdk,
-  lowerToOpenCodeIds,
-  pairs,
-  sharedIds,
-} from "./rig/random-history/shared-call-ids.ts";
+import { lowerToOpencode2Request } from "./rig/random-history/lower-to-opencode2.ts";
+import { calls, expectedPairs, historyWith, pairs, sharedIds } from "./rig/random-history/shared-call-ids.ts";
+import { HISTORY_WRITERS } from "./rig/random-history/write-history.ts";
 import { runs } from "./rig/runs.ts";
 
 interface FormatCase {
@@ -43,42 +23,17 @@ interface FormatCase {
 }
 
 const FORMATS: readonly FormatCase[] = [
-  ...PROVIDER_CASES.map(({ api, format, lower }) => ({ name: api, format, write: lower })),
-  { name: "ai-sdk", format: aiSdk as Format<unknown>, write: lowerToAiSdk },
-  { name: "opencode", format: opencode as Format<unknown>, write: lowerToOpenCodeIds },
-  { name: "opencode2", format: opencode2 as Format<unknown>, write: lowerToOpencode2 },
+  ...(Object.keys(HISTORY_WRITERS) as FormatName[]).map((name) => ({
+    name,
+    format: formatOf(name),
+    write: HISTORY_WRITERS[name],
+  })),
   {
     name: "opencode2-request",
     format: opencode2Request as Format<unknown>,
     write: lowerToOpencode2Request,
   },
-  { name: "claude-code", format: claudeCode as Format<unknown>, write: lowerToClaudeCode },
-  { name: "codex", format: codex as Format<unknown>, write: lowerToCodex },
-  { name: "gemini-cli", format: geminiCli as Format<unknown>, write: lowerToGeminiCli },
-  { name: "pi", format: pi as Format<unknown>, write: lowerToPi },
-  { name: "swe-agent", format: sweAgent as Format<unknown>, write: lowerToNamedCalls },
 ];
-
-/** As SWE-agent writes a run of a model that calls tools; its histories without named calls have no ids to share. */
-function lowerToNamedCalls({ steps }: History): unknown {
-  const history = steps.flatMap((step): readonly object[] => {
-    if (step.type === "user") return [{ role: "user", content: step.texts.join("\n") }];
-    if (step.type === "results")
-      return step.results.map(({ callId, text }) => ({
-        role: "tool",
-        content: text,
-        tool_call_ids: [callId],
-      }));
-    if (step.type !== "model") return [];
-    const tool_calls = step.calls.map(({ id, tool, input }) => ({
-      id,
-      type: "function",
-      function: { name: tool, arguments: JSON.stringify(input) },
-    }));
-    return [{ role: "assistant", content: step.text, thought: step.text, action: "look", tool_calls }];
-  });
-  return { trajectory: [], history };
-}
 
 describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) => {
   const at = 1;

@@ -1,27 +1,22 @@
 import { expect } from "vitest";
-import { dropMedia } from "../../src/compaction/recover.ts";
-import { omitForChild } from "../../src/fork/context/omit-for-child.ts";
-import { charBudget } from "../../src/stages/char-budget.ts";
-import { pruneStage } from "../../src/stages/prune.ts";
-import { redactTranscript } from "../../src/stages/redact.ts";
 import { repairPairing } from "../../src/stages/repair.ts";
-import { supersede } from "../../src/stages/supersede.ts";
-import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../src/stages/tiers.ts";
-import { contentView, formatLaws } from "../../src/testing/format-contract.ts";
+import { contentView, type FormatContract, formatLaws } from "../../src/testing/format-contract.ts";
+import { FORMAT_STAGES } from "../../src/testing/format-stages.ts";
 import { toolResults } from "../../src/transcript/content.ts";
 import type { Edit, Stage } from "../../src/transcript/edit.ts";
 import type { Format } from "../../src/transcript/format.ts";
 
-/** Checks the laws of a format on one wire of a provider, with the edits of the real stages. */
-export function checkWireLaws<Wire>(format: Format<Wire>, wire: Wire): void {
-  const laws = formatLaws<Wire>({
-    format,
+/** Checks the laws of a format on one wire of a provider; an edit may break `brokenRules` more than the wire itself does. */
+export function checkWireLaws<Wire>(
+  format: Format<Wire>,
+  wire: Wire,
+  brokenRules: readonly string[] = [],
+): void {
+  const laws = formatLaws<unknown>({
+    ...WIRE_CONTRACT,
+    format: format as Format<unknown>,
     wire,
-    stages: WIRE_STAGES,
-    repair: repairRequest,
-    view: contentView,
-    repairedRules: REPAIRED_RULES,
-    ruleGroup: (rule) => (PAIRING_RULES.includes(rule) ? "pairing" : rule),
+    repairedRules: [...REPAIRED_RULES, ...brokenRules],
     expectEqual: (actual, expected) => expect(actual).toEqual(expected),
   });
   for (const law of laws) {
@@ -46,25 +41,7 @@ export const REPAIRED_RULES: readonly string[] = [
   "gemini-42",
 ];
 
-/** A result that lost its call is one fault, whatever it is called: it may have been a second or a late one before. */
-const PAIRING_RULES = ["common-01", "common-02", "common-03", "common-04", "common-05", "common-06"];
 const WHY = { stage: "test", reason: "test" };
-
-const clearEverything: Stage = (messages) =>
-  toolResults(messages).map(
-    ({ message, partIndex }): Edit => ({
-      type: "hide-part",
-      what: "output",
-      messageId: message.id,
-      partIndex,
-      ...WHY,
-    }),
-  );
-
-const hideEveryOtherMessage: Stage = (messages) =>
-  messages.flatMap((message, index): Edit[] =>
-    index % 2 === 1 ? [{ type: "hide-message", messageId: message.id, ...WHY }] : [],
-  );
 
 const hideEveryOtherCall: Stage = (messages) =>
   toolResults(messages).flatMap(({ message, partIndex }, index): Edit[] =>
@@ -111,20 +88,25 @@ const moveTheLastToTheFront: Stage = (messages) =>
     }),
   );
 
-/** Edits of every kind, most of them by the stages that make them. */
-export const WIRE_STAGES: readonly Stage[] = [
-  omitForChild(),
-  pruneStage({ protectTokens: 0, minimumTokens: 0, protectTurns: 0 }),
-  graduatedTiers({ limits: { ...DOCUMENTED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
-  charBudget({ maxChars: 512 }),
-  supersede({ protectTurns: 0 }),
-  redactTranscript(),
-  (messages) => dropMedia(messages, "all"),
-  clearEverything,
-  hideEveryOtherMessage,
+/** Edits that a request can hold and not every file of a session. */
+const REQUEST_STAGES: readonly Stage[] = [
   hideEveryOtherCall,
   insertBehindEach,
   sumUpTheBeginning,
   moveTheLastToTheFront,
-  (messages) => repairPairing(messages, { missingResult: "strip", orphanResult: "asText" }),
 ];
+
+/** Edits of every kind, most of them by the stages that make them. */
+export const WIRE_STAGES: readonly Stage[] = [...FORMAT_STAGES, ...REQUEST_STAGES];
+
+/** A result that lost its call is one fault, whatever it is called: it may have been a second or a late one before. */
+const PAIRING_RULES = ["common-01", "common-02", "common-03", "common-04", "common-05", "common-06"];
+
+/** The laws as they hold for requests to a provider. */
+export const WIRE_CONTRACT: Omit<FormatContract<unknown>, "format" | "wire" | "expectEqual"> = {
+  stages: REQUEST_STAGES,
+  repair: repairRequest,
+  view: contentView,
+  repairedRules: REPAIRED_RULES,
+  ruleGroup: (rule: string) => (PAIRING_RULES.includes(rule) ? "pairing" : rule),
+};

@@ -1,71 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { History } from "../../../test/rig/random-history/history.ts";
-import {
-  lowerToClaudeCode,
-  lowerToCodex,
-  lowerToGeminiCli,
-  lowerToPi,
-  lowerToSweAgent,
-} from "../../../test/rig/random-history/lower-to-files.ts";
-import { lowerToOpencode2 } from "../../../test/rig/random-history/lower-to-opencode2.ts";
+import { lowerToSweAgent } from "../../../test/rig/random-history/lower-to-files.ts";
 import { randomSession } from "../../../test/rig/random-history/random-history.ts";
+import { HISTORY_WRITERS } from "../../../test/rig/random-history/write-history.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import { omitForChild } from "../../fork/context/omit-for-child.ts";
-import { compactionBoundary } from "../../stages/boundary.ts";
-import { charBudget } from "../../stages/char-budget.ts";
-import { repairPairing } from "../../stages/repair.ts";
-import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../stages/tiers.ts";
 import { formatLaws } from "../../testing/format-contract.ts";
-import { toolResults } from "../../transcript/content.ts";
 import type { Edit, Stage } from "../../transcript/edit.ts";
 import type { Format } from "../../transcript/format.ts";
 import { formatOf, readTranscript } from "../read-transcript.ts";
+import { SESSION_FORMATS, type SessionFormatName } from "../registry.ts";
 import { createLineFormat } from "./create-line-format.ts";
-
-const clearEverything: Stage = (messages) =>
-  toolResults(messages).map(
-    ({ message, partIndex }): Edit => ({
-      type: "hide-part",
-      what: "output",
-      messageId: message.id,
-      partIndex,
-      stage: "test",
-      reason: "pruned",
-    }),
-  );
-
-/** Every other part leaves, which takes lines out of the middle of messages. */
-const hideEveryOtherPart: Stage = (messages) => {
-  let number = 0;
-  return messages.flatMap((message) =>
-    message.parts.flatMap((_, partIndex): readonly Edit[] =>
-      number++ % 2 === 0
-        ? [
-            {
-              type: "hide-part",
-              what: "part",
-              messageId: message.id,
-              partIndex,
-              stage: "test",
-              reason: "test",
-            },
-          ]
-        : [],
-    ),
-  );
-};
-
-const hideEveryThirdMessage: Stage = (messages) =>
-  messages
-    .filter((_, index) => index % 3 === 2)
-    .map(({ id }): Edit => ({ type: "hide-message", messageId: id, stage: "test", reason: "test" }));
-
-const hideNewest: Stage = (messages) =>
-  messages
-    .slice(-2)
-    .map(({ id }): Edit => ({ type: "hide-message", messageId: id, stage: "test", reason: "test" }));
 
 /** What a compaction of our own does: the old half leaves, a marker and a summary stand in its place. */
 const foldOldHalf: Stage = (messages) => {
@@ -106,39 +51,22 @@ const foldOldHalf: Stage = (messages) => {
   ];
 };
 
-const stages: readonly Stage[] = [
-  compactionBoundary({ from: "summary" }),
-  compactionBoundary({ from: "marker" }),
-  omitForChild(),
-  graduatedTiers({ limits: { ...DOCUMENTED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
-  charBudget({ maxChars: 512 }),
-  clearEverything,
-  (messages) => repairPairing(messages, { missingResult: "strip", orphanResult: "asText" }),
-  (messages) => repairPairing(messages),
-  hideEveryOtherPart,
-  hideEveryThirdMessage,
-  hideNewest,
-];
+/** Formats that have no record of a compaction. */
+const WITHOUT_COMPACTION: readonly string[] = ["gemini-cli", "swe-agent"];
 
-const formats: readonly {
-  readonly name: Parameters<typeof formatOf>[0];
-  readonly write: (history: History) => unknown;
-  readonly folds: boolean;
-}[] = [
-  { name: "claude-code", write: lowerToClaudeCode, folds: true },
-  { name: "pi", write: lowerToPi, folds: true },
-  { name: "codex", write: lowerToCodex, folds: true },
-  { name: "gemini-cli", write: lowerToGeminiCli, folds: false },
-  { name: "swe-agent", write: lowerToSweAgent, folds: false },
-  { name: "opencode2", write: lowerToOpencode2, folds: true },
-];
+const formats = (Object.keys(SESSION_FORMATS) as SessionFormatName[])
+  .filter((name) => name !== "opencode")
+  .map((name) => ({
+    name,
+    write: name === "swe-agent" ? lowerToSweAgent : HISTORY_WRITERS[name],
+    folds: !WITHOUT_COMPACTION.includes(name),
+  }));
 
 function checkLaws(format: Format<unknown>, wire: unknown, folds: boolean): void {
   const laws = formatLaws<unknown>({
     format,
     wire,
-    stages: folds ? [...stages, foldOldHalf] : stages,
-    repair: repairPairing,
+    stages: folds ? [foldOldHalf] : [],
     expectEqual: (actual, expected) => expect(actual).toEqual(expected),
   });
   for (const law of laws) {

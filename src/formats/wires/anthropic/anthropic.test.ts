@@ -141,7 +141,10 @@ const SAMPLES: Readonly<Record<string, AnthropicWire>> = {
 };
 
 describe("the laws of a format", () => {
-  it.each(Object.entries(SAMPLES))("hold on %s", (_, wire) => checkWireLaws(anthropic, wire));
+  it.each(Object.entries(SAMPLES))("hold on %s", (name, wire) =>
+    // Between two empty messages an edit can leave nothing.
+    checkWireLaws(anthropic, wire, name === "empty contents" ? ["anthropic-27"] : []),
+  );
 
   it("hold on a request of the AI SDK", async () => {
     const request = await recordRequest("anthropic", {

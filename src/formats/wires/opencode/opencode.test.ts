@@ -3,47 +3,17 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyOpenCodeMessages } from "../../../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../../../test/rig/runs.ts";
-import { omitForChild } from "../../../fork/context/omit-for-child.ts";
-import { compactionBoundary } from "../../../stages/boundary.ts";
-import { charBudget } from "../../../stages/char-budget.ts";
-import { repairPairing } from "../../../stages/repair.ts";
-import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../../stages/tiers.ts";
 import { formatLaws } from "../../../testing/format-contract.ts";
-import { toolResults } from "../../../transcript/content.ts";
-import type { Edit, Stage } from "../../../transcript/edit.ts";
+import type { Edit } from "../../../transcript/edit.ts";
 import type { Message } from "../../../transcript/message.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
 import type { OpenCodeWire, SessionMessage } from "./decode-messages.ts";
 import { opencode } from "./opencode.ts";
 
-const clearEverything: Stage = (messages) =>
-  toolResults(messages).map(
-    ({ message, partIndex }): Edit => ({
-      type: "hide-part",
-      what: "output",
-      messageId: message.id,
-      partIndex,
-      stage: "test",
-      reason: "pruned",
-    }),
-  );
-
-const stages: readonly Stage[] = [
-  compactionBoundary({ from: "summary" }),
-  compactionBoundary({ from: "marker" }),
-  omitForChild(),
-  graduatedTiers({ limits: { ...DOCUMENTED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
-  charBudget({ maxChars: 512 }),
-  clearEverything,
-  (messages) => repairPairing(messages, { missingResult: "strip", orphanResult: "asText" }),
-];
-
 function laws(wire: OpenCodeWire) {
   return formatLaws<OpenCodeWire>({
     format: opencode,
     wire,
-    stages,
-    repair: repairPairing,
     expectEqual: (actual, expected) => expect(actual).toEqual(expected),
   });
 }
