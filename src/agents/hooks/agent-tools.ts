@@ -145,7 +145,7 @@ function modelOf({ name }: HookAgent, transcript: Transcript): ModelFacts {
 }
 
 /** The store, and behind it the files in which the agent itself keeps whole outputs, by name or by path. */
-export function withAgentsFiles(store: SpillStore, folder: () => Promise<string | undefined>): SpillStore {
+function withAgentsFiles(store: SpillStore, folder: () => Promise<string | undefined>): SpillStore {
   return {
     put: (content) => store.put(content),
     async get(handle) {

@@ -2,7 +2,9 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readOutput } from "./tool-output.ts";
+import { claudeCodeWords } from "./tool-output.ts";
+
+const { readOutput } = claudeCodeWords;
 
 const SHELL = { stdout: "a\nb", stderr: "", interrupted: false, isImage: false, noOutputExpected: false };
 

@@ -20,7 +20,7 @@ export const claudeCodeWords: HookWords = {
  * An output is replaced by one of its tool's own shape; another is ignored. Files that were read are left alone: the agent
  * numbers the lines itself, and a hole would make the numbers behind it wrong.
  */
-export function readOutput(payload: UnknownObject): HookOutput | undefined {
+function readOutput(payload: UnknownObject): HookOutput | undefined {
   const tool = asString(payload.tool_name) ?? "";
   const response = payload.tool_response;
   const callId = asString(payload.tool_use_id) ?? "";

@@ -2,7 +2,9 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readOutput } from "./tool-output.ts";
+import { codexWords } from "./tool-output.ts";
+
+const { readOutput } = codexWords;
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-"));
 const noted = join(folder, "rollout.jsonl");

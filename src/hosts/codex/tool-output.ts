@@ -18,7 +18,7 @@ export const codexWords: HookWords = {
  * text must say: it is read from the session's file, in which the command was noted before. A command that is not found there
  * stays as it is. Of a long output the hook is given both ends, and nothing else has the middle either.
  */
-export function readOutput(payload: UnknownObject): HookOutput | undefined {
+function readOutput(payload: UnknownObject): HookOutput | undefined {
   const { tool_name, tool_use_id, tool_response, transcript_path } = payload;
   const call = {
     tool: asString(tool_name) ?? "",

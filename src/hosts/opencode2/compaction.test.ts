@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
 import type { CompactionMoment } from "../../plugin/host/host-parts.ts";
 import { opencode2Checkpoints } from "./checkpoints.ts";
-import { type CompactionEvent, type CompactionRequest, createCompactionHooks } from "./compaction.ts";
+import { answerCompactions, type CompactionRequest } from "./compaction.ts";
 import { answerInWire, type ProviderWire, wireOf } from "./summary-in-wire.ts";
 
 const PROMPT = "Sum it up.";
@@ -66,7 +66,7 @@ function pluginWith(summary: string | undefined, texts: readonly string[] = []) 
     beforeCompaction: async () => texts,
   };
   const reader = { read: async () => [{ role: "user", content: [] }] };
-  return { asked, hooks: createCompactionHooks({ plugin, reader }) };
+  return { asked, onRequest: answerCompactions({ plugin, reader }) };
 }
 
 function requestOf(
@@ -80,9 +80,9 @@ function requestOf(
 
 describe("a request for a summary", () => {
   it.each(WIRES)("is answered by the plugin's summary, without leaving: $wire", async (wire) => {
-    const { hooks, asked } = pluginWith("All of it.");
+    const { onRequest, asked } = pluginWith("All of it.");
     const event = requestOf(wire);
-    await hooks.onRequest(event);
+    await onRequest(event);
     expect(event.request.url).toMatch(/^data:text\/event-stream;base64,/);
     expect(asked).toMatchObject([{ sessionId: "ses_1", model: { provider: "p", id: "m" } }]);
     expect(await asked[0]?.messages()).toHaveLength(1);
@@ -92,9 +92,9 @@ describe("a request for a summary", () => {
   });
 
   it.each(WIRES)("leaves with what the plugin adds where it has no summary: $wire", async (wire) => {
-    const { hooks } = pluginWith(undefined, ["Keep the pins.", "Fork 1 runs."]);
+    const { onRequest } = pluginWith(undefined, ["Keep the pins.", "Fork 1 runs."]);
     const event = requestOf(wire);
-    await hooks.onRequest(event);
+    await onRequest(event);
     expect(event.request.url).toBe(`https://api.example${wire.path}`);
     const sent = await event.request.text();
     expect(sent).toBe(
@@ -109,7 +109,7 @@ describe("a request for a summary", () => {
       ["All.", requestOf({ ...WIRES[0], path: "/v1/other" as never })],
     ] as const) {
       const { request } = event;
-      await pluginWith(summary).hooks.onRequest(event);
+      await pluginWith(summary).onRequest(event);
       expect(event.request).toBe(request);
     }
   });
@@ -140,46 +140,12 @@ describe("a request for a summary", () => {
       beforeCompaction: async () => [],
     };
     const event = requestOf({ path, body }, { request });
-    await createCompactionHooks({ plugin, reader: { read: async () => [] } }).onRequest(event);
+    await answerCompactions({ plugin, reader: { read: async () => [] } })(event);
     expect(bodies.join("")).toContain("You sum up.");
     expect(bodies.join("")).not.toContain(PROMPT);
     const said = await (await fetch(event.request)).text();
     expect(said).toContain("A summary.");
     expect(said).toContain('"total_tokens":12');
-  });
-});
-
-describe("GA's hook, by its released types", () => {
-  const event = (): CompactionEvent & Record<string, unknown> => ({
-    sessionID: "ses_1",
-    agent: "build",
-    model: { id: "m", providerID: "p" },
-    kind: "compaction",
-    system: [{ type: "text", text: "You are an agent." }],
-    messages: [],
-    tools: {},
-    options: {},
-  });
-
-  it("is given a summary as its result", async () => {
-    const { hooks } = pluginWith("All of it.");
-    const given = event();
-    await hooks.onCompaction(given);
-    expect(given.result).toEqual({ summary: "All of it." });
-    expect(given.system).toHaveLength(1);
-  });
-
-  it("is told what the plugin adds where it has no summary, and the request that follows is left alone", async () => {
-    const { hooks, asked } = pluginWith(undefined, ["Keep the pins."]);
-    const given = event();
-    await hooks.onCompaction(given);
-    expect(given).not.toHaveProperty("result");
-    expect(given.system?.at(-1)).toEqual({ type: "text", text: "Keep the pins." });
-    const following = requestOf(WIRES[0], { kind: "compaction" });
-    const { request } = following;
-    await hooks.onRequest(following);
-    expect(following.request).toBe(request);
-    expect(asked).toHaveLength(1);
   });
 });
 

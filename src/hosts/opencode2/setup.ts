@@ -14,7 +14,7 @@ import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./ab
 import { createAnswerFacts } from "./answer-facts.ts";
 import { type HeadersEvent, type HttpEvent, useCacheKeyOfOwner, useHeadersOfOwner } from "./cache-owner.ts";
 import { createChildSessions } from "./child-sessions.ts";
-import { COMPACTION_MS, createCompactionHooks } from "./compaction.ts";
+import { answerCompactions, COMPACTION_MS } from "./compaction.ts";
 import { createMessageFormat } from "./messages.ts";
 import { createModelList } from "./model-list.ts";
 import { createNotices } from "./notices.ts";
@@ -142,10 +142,9 @@ async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Pro
     if (reader.takes(event)) throw new ReadOnly();
     await edit(event);
   });
-  const compaction = createCompactionHooks({ plugin, reader });
-  const ofCompaction = { name: "compaction", limitMs: COMPACTION_MS } as const;
-  await session.hook("compaction", guardedHook({ ...ofCompaction, run: compaction.onCompaction }, onFailure));
-  await session.hook("http.request", guardedHook({ ...ofCompaction, run: compaction.onRequest }, onFailure));
+  const answer = answerCompactions({ plugin, reader });
+  const ofCompaction = { name: "compaction", limitMs: COMPACTION_MS, run: answer } as const;
+  await session.hook("http.request", guardedHook(ofCompaction, onFailure));
   // GA: `generate`, by which sessions are read, has a hook of its own.
   await session.hook("generate", async (event: ContextEvent) => {
     if (reader.takes(event)) throw new ReadOnly();

@@ -243,7 +243,7 @@ function titleOf(text: string): string {
 }
 
 /** Shows what forks there are, what one reported, or what it did. */
-export function createForkResultTool(setup: ForkSetup): ModelTool {
+function createForkResultTool(setup: ForkSetup): ModelTool {
   const { context, forks } = setup;
   const askedAtMs = createLruMap<string, number>(MAX_ASKED);
   return defineTool(setup, {
@@ -324,7 +324,7 @@ async function reportRange(
 }
 
 /** Stops forks and gives what they had got to; they can be resumed. */
-export function createForkCancelTool(setup: ForkSetup): ModelTool {
+function createForkCancelTool(setup: ForkSetup): ModelTool {
   const { context, forks } = setup;
   return defineTool(setup, {
     description: "Stop a fork, or all. Gives its partial result; it can be resumed.",
