@@ -92,9 +92,10 @@ function rowOf(surface: Surface, field: Field) {
 
 /** The default as the code has it; empty where that is no single value, so that words have to say it. */
 function defaultOfCode({ defaults, documented }: Surface, { name }: Field): string {
-  const [usual, other] = [defaults, documented].map((values) =>
-    show((values as Readonly<Record<string, unknown>> | undefined)?.[name]),
-  );
+  const [usual, other] = [defaults, documented].map((values) => {
+    const value = (values as Readonly<Record<string, unknown>> | undefined)?.[name];
+    return inLargeUnit(name, value) ?? show(value);
+  });
   if (!usual || !other || other === usual) return usual ?? "";
   return `${usual}; documented: ${other}`;
 }
@@ -103,6 +104,20 @@ function defaultOfCode({ defaults, documented }: Surface, { name }: Field): stri
 function tagOfCode(surface: Surface, field: Field): string | undefined {
   return defaultOfCode(surface, field).replaceAll("`", "") || undefined;
 }
+
+/** Whole days, seconds or gibibytes, which are easier to read than milliseconds or bytes. */
+function inLargeUnit(name: string, value: unknown): string | undefined {
+  const fitting = LARGE_UNITS.find(
+    ([end, size]) => end.test(name) && typeof value === "number" && value > 0 && value % size === 0,
+  );
+  return fitting && `${Number(value) / fitting[1]} ${fitting[2]}`;
+}
+
+const LARGE_UNITS: readonly (readonly [RegExp, number, string])[] = [
+  [/Ms$/, 86_400_000, "days"],
+  [/Ms$/, 1_000, "s"],
+  [/Bytes$/, 2 ** 30, "GiB"],
+];
 
 /** A default as a reader writes it. */
 function show(value: unknown): string {

@@ -5,6 +5,9 @@ import { PLUGIN_FORK_SHAPE, PLUGIN_SHAPE } from "../../src/plugin/context/option
 import { sessionShape } from "../../src/session/options.ts";
 import { PRUNE_SHAPE } from "../../src/stages/prune.ts";
 import { DOCUMENTED_TIER_LIMITS } from "../../src/stages/tiers.ts";
+import { FILE_SPILL_LIMITS } from "../../src/stores/files/clean-spills.ts";
+import { POSTGRES_SPILL_LIMITS } from "../../src/stores/postgres/clean-spills.ts";
+import { DATABASE_DEFAULTS } from "../../src/stores/postgres/database.ts";
 import { defaultsOf } from "../../src/text/check.ts";
 import { TOOL_OUTPUT_LIMIT_SHAPE } from "../../src/tool-output/limits.ts";
 
@@ -332,6 +335,7 @@ export const SURFACES: readonly Surface[] = [
     about: "Long outputs as files. `cleanSpills` needs `root`.",
     file: "src/stores/files/spill-store.ts",
     interface: "FileSpillStoreOptions",
+    defaults: FILE_SPILL_LIMITS,
     from: "decision 0005",
     when: "outputs need more room, or less",
   },
@@ -349,6 +353,7 @@ export const SURFACES: readonly Surface[] = [
     file: "src/stores/postgres/door.ts",
     interface: "PostgresStoresOptions",
     inherits: [{ file: "src/stores/postgres/database.ts", interface: "PostgresDatabaseOptions" }],
+    defaults: { ...DATABASE_DEFAULTS, ...POSTGRES_SPILL_LIMITS },
     from: "decision 0023",
     when: "agents on several machines share a database",
   },

@@ -4,7 +4,6 @@ import type {
   Summarizer,
   SummaryRequest,
 } from "../compaction/ports/summarizer.ts";
-import { aMeasure, type Shape } from "../text/check.ts";
 import { estimateTokens, type TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import type { ModelRef, Usage } from "../transcript/message.ts";
 
@@ -31,13 +30,6 @@ export interface SummaryPrices {
   /** For what is written to that cache; as input when unset. */
   readonly cacheWrite?: number;
 }
-
-export const SUMMARY_PRICES_SHAPE: Shape<SummaryPrices> = {
-  input: aMeasure,
-  output: aMeasure,
-  cacheRead: aMeasure,
-  cacheWrite: aMeasure,
-};
 
 /** A summarizer that reports what each call used, also of one whose answer was of no use. */
 export function meterSummarizer(

@@ -433,7 +433,7 @@ const BY_LINE = `leave it out: old results leave by line; ${AS_DOCUMENTED}`;
 const KEPT = 'give perTool, such as { name: { keep: "always" } }';
 
 /** What the options of a session may be. */
-export const SESSION_SHAPE: Shape<SessionOptions, Defaulted> = {
+const SESSION_SHAPE: Shape<SessionOptions, Defaulted> = {
   ...GONE,
   ...SHARED_SHAPE,
   compactAt: either(oneOf("never"), COMPACT_AT_RULE),

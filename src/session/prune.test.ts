@@ -8,7 +8,7 @@ import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
 import type { Journal } from "./journal.ts";
-import { limitWatermarks, PRUNE_RULE, resolvePrune } from "./prune.ts";
+import { limitWatermarks, resolvePrune } from "./prune.ts";
 import type { Session } from "./session.ts";
 
 describe("resolvePrune", () => {
@@ -21,19 +21,6 @@ describe("resolvePrune", () => {
     { given: { how: "lines" as const, protectTokens: 4_000 }, how: "lines" },
   ])("takes $given as $how", ({ given, how }) => {
     expect(resolvePrune(given).how).toBe(how);
-  });
-
-  it("says everything that is wrong", () => {
-    const problems = (given: unknown): readonly string[] =>
-      PRUNE_RULE.find(given, ["prune"]).map(({ text }) => text);
-    expect(problems({ how: "all", lowTokens: 9, highTokens: 3, protectResults: -1 })).toEqual([
-      'prune.how is "all"; give "lines" or "clear"',
-      "prune.protectResults is -1; give a number of 0 or more",
-      "prune.lowTokens is 9; give at most highTokens, which is 3",
-    ]);
-    expect(problems({ protectTokens: -1 })).toEqual([
-      "prune.protectTokens is -1; give a number of 0 or more",
-    ]);
   });
 
   it("brings the marks within a small window", () => {

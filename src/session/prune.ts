@@ -5,9 +5,8 @@ import {
   KEEP_LINES_PROTECTED_TOOLS,
   keepLines,
 } from "../stages/lines/keep-lines.ts";
-import { PRUNE_SHAPE, type PruneOptions, prune } from "../stages/prune.ts";
+import { type PruneOptions, prune } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
-import { check, numberFrom, oneOf, type Rule, rule, type Shape } from "../text/check.ts";
 import { omitUndefined } from "../text/unknown-value.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import {
@@ -266,31 +265,6 @@ function howOf(given: SessionPruneOptions): SessionPruneOptions["how"] {
 }
 
 const LINES_ONLY = ["highTokens", "lowTokens", "protectResults"] as const;
-
-const SHAPE: Shape<SessionPruneOptions> = {
-  how: oneOf("lines", "clear"),
-  highTokens: numberFrom(0),
-  lowTokens: numberFrom(0),
-  protectResults: numberFrom(0),
-  ...PRUNE_SHAPE,
-};
-
-/** What the pruning of a session may be. */
-export const PRUNE_RULE: Rule = {
-  expects: "an object",
-  find(value, path) {
-    const given = Object(value) as SessionPruneOptions;
-    const { highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS } = given;
-    const useless = howOf(given) === "clear" ? LINES_ONLY.filter((name) => given[name] !== undefined) : [];
-    const onlyLines = rule('it with how "lines", or leave it out', () => false);
-    const most = rule(`at most highTokens, which is ${highTokens}`, () => !(lowTokens > highTokens));
-    return [
-      ...check(SHAPE, value, path),
-      ...most.find(lowTokens, [...path, "lowTokens"]),
-      ...useless.flatMap((name) => onlyLines.find(given[name], [...path, name])),
-    ];
-  },
-};
 
 /** The marks within a window of this size. */
 export function limitWatermarks(lines: LeaveLines, limitTokens: number): LeaveLines {

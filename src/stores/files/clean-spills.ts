@@ -38,9 +38,9 @@ export async function cleanSpills(options: CleanSpillsSettings): Promise<CleanRe
 
 /** How much is kept. */
 export interface SpillLimits {
-  /** How long an output is kept after its last use: 7 days when unset. */
+  /** How long an output is kept after its last use. */
   readonly maxAgeMs?: number;
-  /** How much is kept in all: 1 GiB when unset. */
+  /** How much is kept in all. */
   readonly maxBytes?: number;
   /** How many files are kept: 10,000 when unset. */
   readonly maxFiles?: number;
@@ -67,6 +67,12 @@ export interface CleanReport {
   readonly problems: readonly StoreFailure[];
 }
 
+/** How long and how much is kept where nothing is said. */
+export const FILE_SPILL_LIMITS: Required<Pick<SpillLimits, "maxAgeMs" | "maxBytes">> = {
+  maxAgeMs: 7 * 86_400_000,
+  maxBytes: 2 ** 30,
+};
+
 async function clean(job: CleanJob): Promise<CleanReport> {
   const problems: StoreFailure[] = [];
   const removedTemporaries = removeOldTemporaries({ fs: job.fs, folder: job.root, nowMs: job.now() });
@@ -74,7 +80,8 @@ async function clean(job: CleanJob): Promise<CleanReport> {
   let keptFiles = files.length;
   let keptBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
   const found = { files: keptFiles, bytes: keptBytes };
-  const { maxAgeMs = 7 * 86_400_000, maxBytes = 2 ** 30, maxFiles = 10_000, minAgeMs = 60_000 } = job;
+  const { maxAgeMs = FILE_SPILL_LIMITS.maxAgeMs, maxBytes = FILE_SPILL_LIMITS.maxBytes } = job;
+  const { maxFiles = 10_000, minAgeMs = 60_000 } = job;
   const pause = createPause(job.beat);
   const removals = new Set<Promise<void>>();
   for (const file of await byLastUse(files, pause)) {

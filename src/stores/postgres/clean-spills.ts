@@ -6,7 +6,8 @@ export async function cleanPostgresSpills(
   database: PostgresDatabase,
   limits: PostgresSpillLimits = {},
 ): Promise<PostgresCleanReport | StoreFailure> {
-  const { maxAgeMs = 14 * DAY_MS, maxBytes = 16 * 2 ** 30, minAgeMs = 60_000 } = limits;
+  const { maxAgeMs = POSTGRES_SPILL_LIMITS.maxAgeMs, maxBytes = POSTGRES_SPILL_LIMITS.maxBytes } = limits;
+  const { minAgeMs = 60_000 } = limits;
   const spills = database.table("spills");
   const deleteOldest = DELETE_OLDEST(spills, database.table("spill_claims"));
   const removed = { outputs: 0, bytes: 0 };
@@ -76,7 +77,11 @@ export async function isCleaningDue(database: PostgresDatabase): Promise<boolean
   return !("status" in rows) && rows.length > 0;
 }
 
-const DAY_MS = 86_400_000;
+/** How long and how much is kept where nothing is said. */
+export const POSTGRES_SPILL_LIMITS: Required<Pick<PostgresSpillLimits, "maxAgeMs" | "maxBytes">> = {
+  maxAgeMs: 14 * 86_400_000,
+  maxBytes: 16 * 2 ** 30,
+};
 
 /** How long tombstones of records are kept; no process remembers an older version. */
 const TOMBSTONE_DAYS = 30;

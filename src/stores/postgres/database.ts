@@ -59,6 +59,11 @@ export interface PostgresDatabaseOptions {
   readonly timeoutMs?: number;
 }
 
+/** What counts where nothing is said. */
+export const DATABASE_DEFAULTS: Required<
+  Pick<PostgresDatabaseOptions, "schema" | "maxConnections" | "timeoutMs">
+> = { schema: "carryover", maxConnections: 4, timeoutMs: 10_000 };
+
 /** The same with what only programs of ours and tests set. */
 export interface PostgresDatabaseSettings extends PostgresDatabaseOptions {
   /** Timeout of a statement on the server: three quarters of `timeoutMs` when unset. */
@@ -82,14 +87,15 @@ export interface DatabaseClock {
 /** A database that is not connected yet. */
 export function createPostgresDatabase(options: PostgresDatabaseSettings): PostgresDatabase {
   const {
-    maxConnections = 4,
-    timeoutMs = 10_000,
+    schema: schemaName = DATABASE_DEFAULTS.schema,
+    maxConnections = DATABASE_DEFAULTS.maxConnections,
+    timeoutMs = DATABASE_DEFAULTS.timeoutMs,
     statementTimeoutMs = Math.round(0.75 * timeoutMs),
     connectTimeoutMs = 5_000,
     retryMs = 5_000,
   } = options;
   const { clock = SYSTEM_CLOCK } = options;
-  const schema = quoteSchema(options.schema ?? "carryover");
+  const schema = quoteSchema(schemaName);
   const redact = createRedactConnection(options.connectionString);
   const gate = createConcurrencyLimit(maxConnections);
   const prepared = new WeakSet<PostgresClient>();
