@@ -267,7 +267,7 @@ function sumAt(sums: readonly ContextSums[], count: number): number {
 }
 
 /** The tokens of a prompt by its usage; undefined where that says nothing which can be true. */
-export function countedPromptTokens(usage: Usage | undefined): number | undefined {
+function countedPromptTokens(usage: Usage | undefined): number | undefined {
   if (usage === undefined) return undefined;
   const prompt = known(usage.inputTokens) + known(usage.cacheReadTokens) + known(usage.cacheWriteTokens);
   const fromTotal = known(usage.totalTokens) - known(usage.outputTokens);

@@ -453,7 +453,7 @@ export interface ChangedWindow {
 }
 
 /** The state with what the usage of an epoch teaches. It is for the end of the epoch: learning twice counts twice. */
-export function learnFrom(state: MeasureState, window: MeasuredWindow, facts: MeasureFacts): MeasureState {
+function learnFrom(state: MeasureState, window: MeasuredWindow, facts: MeasureFacts): MeasureState {
   const { believed, outsideTokens, isConfirmed, newest } = judge(window, state, facts);
   let { calibrations } = state;
   for (const [place, end] of believed.entries()) {

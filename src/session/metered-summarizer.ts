@@ -32,7 +32,7 @@ export interface SummaryPrices {
 }
 
 /** A summarizer that reports what each call used, also of one whose answer was of no use. */
-export function meterSummarizer(
+function meterSummarizer(
   summarizer: Summarizer,
   { report, estimator, summaryPrices: prices }: MeterOptions,
 ): Summarizer {

@@ -135,7 +135,7 @@ interface KeptOutputs {
 const NOTHING_KEPT: KeptOutputs = { held: [], letGo: [] };
 
 /** The limits of a tool's output as it comes in; `as-others` where it has none of its own. */
-export function limitsOfTool(
+function limitsOfTool(
   tool: string,
   { perTool = {}, keptTools }: Pick<OutputOptions, "perTool" | "keptTools">,
   roomTokens: number,

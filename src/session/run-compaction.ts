@@ -132,7 +132,7 @@ export async function untilAborted(
 const LONGEST_WAIT_MS = 3_600_000;
 
 /** Gives up what was begun in the background, and waits until it has stopped. */
-export async function dropBackground(runtime: Runtime): Promise<void> {
+async function dropBackground(runtime: Runtime): Promise<void> {
   const { background } = runtime;
   runtime.change({ type: "compaction-dropped" });
   await background?.drop();

@@ -67,7 +67,7 @@ interface StoredValue {
 }
 
 /** The batches as they are stored, given the owner's messages. */
-export function storeBatches(batches: readonly EditBatch[], source: Transcript): readonly StoredBatch[] {
+function storeBatches(batches: readonly EditBatch[], source: Transcript): readonly StoredBatch[] {
   const places = placesOf(source);
   return batches.map((batch, index): StoredBatch => {
     const summary = newestSummary(batches.slice(0, index));

@@ -5,7 +5,7 @@ import { createFakeClock } from "../../test/rig/fakes.ts";
 import type { Message } from "../transcript/message.ts";
 import type { ToolOutcome } from "../transcript/part.ts";
 import type { Session } from "./session.ts";
-import { onlyGrew, windowOf } from "./window.ts";
+import { windowOf } from "./window.ts";
 
 const call = (id: string, ...outcomes: readonly ToolOutcome[]): Message => ({
   id,
@@ -27,30 +27,6 @@ const user = (id: string): Message => ({
 });
 
 describe("a window", () => {
-  it("has only grown while the newest message waits for its results", () => {
-    const first = user("u");
-    let before = windowOf([first]);
-    for (const message of [
-      call("a", PENDING, PENDING),
-      call("a", done("one"), PENDING),
-      call("a", done("one"), done("two")),
-    ]) {
-      const window = windowOf([first, message]);
-      expect(onlyGrew(before, window)).toBe(true);
-      expect(window.marked).toHaveLength(2);
-      before = window;
-    }
-    expect(onlyGrew(before, windowOf([first, call("a", done("one"), done("three"))]))).toBe(false);
-  });
-
-  it("has not only grown when a message leaves that something stood behind", () => {
-    const [first, waiting] = [user("u"), call("a", PENDING)];
-    const before = windowOf([first, waiting, user("u2")]);
-    const window = windowOf([first]);
-    expect(onlyGrew(before, window)).toBe(false);
-    expect(window.shown).toEqual([first]);
-  });
-
   it("is without a summary that was aborted, and with the next one that was not", () => {
     const said: Message = { ...user("a"), role: "assistant", finish: "stop" };
     const marker: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };

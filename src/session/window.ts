@@ -3,7 +3,6 @@ import { repairPairing } from "../stages/repair.ts";
 import { either, listOf, oneOf, type Shape, text } from "../text/check.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import {
-  commonLength,
   compactionPart,
   isVisibleToModel,
   type Message,
@@ -67,25 +66,10 @@ function isMarkerOrSummary(message: Message): boolean {
   return message.summary === true || compactionPart(message) !== undefined;
 }
 
-/** True when nothing but the end of a window has changed. A newest message that waits for results may be replaced. */
-export function onlyGrew(before: MeasuredWindow, now: MeasuredWindow): boolean {
-  const newest = before.visible.at(-1);
-  const isOpen = newest !== undefined && !isOfCompaction(newest) && awaitsResults(newest);
-  return commonLength(before.marked, now.marked) >= before.marked.length - (isOpen ? 1 : 0);
-}
-
-type MeasuredWindow = Pick<ContextWindow, "marked" | "visible">;
-
 /** The newest messages of a window, and its instructions: the rest is what a provider's compaction stands for. */
 function withoutReplaced(marked: Transcript, { messageId }: NativeBlock): Transcript {
   const start = marked.findLastIndex(({ id }) => id === messageId);
   return marked.filter((message, index) => index >= start || message.role === "system");
-}
-
-/** True for a message that is not over, and about which nothing was counted: what becomes of it comes under the same id. */
-function awaitsResults({ parts, usage, unfinished }: Message): boolean {
-  const isWaiting = parts.some((part) => part.type === "tool" && part.outcome.status === "pending");
-  return usage === undefined && (unfinished === true || isWaiting);
 }
 
 /** True for the marker or the summary of a compaction, or what a provider left of one. */

@@ -74,7 +74,7 @@ export type GivenCompactionSettings = Partial<Omit<CompactionSettings, "toolSumm
 };
 
 /** The strategies by name. */
-export const TOOL_SUMMARY_STRATEGIES: readonly ToolSummaryStrategy[] = ["llm", "heuristic", "off"];
+const TOOL_SUMMARY_STRATEGIES: readonly ToolSummaryStrategy[] = ["llm", "heuristic", "off"];
 
 /** What the compaction settings may be, with the documented defaults. */
 export const COMPACTION_SHAPE: Shape<GivenCompactionSettings, keyof CompactionSettings> = {

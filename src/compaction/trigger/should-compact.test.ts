@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import { DEFAULT_COMPACTION_SETTINGS as defaults } from "./compaction-settings.ts";
-import {
-  afterCompaction,
-  afterContextChange,
-  FRESH_TRIGGER,
-  type Situation,
-  shouldCompact,
-} from "./should-compact.ts";
+import { afterCompaction, FRESH_TRIGGER, type Situation, shouldCompact } from "./should-compact.ts";
 
 const ask = (situation: Partial<Situation>) =>
   shouldCompact(
@@ -187,12 +181,5 @@ describe("the state of the trigger", () => {
     expect(grown.state.coolDownThroughTurn).toBe(4);
     const good = afterCompaction(grown.state, { turn: 2, tokensBefore: 90_000, tokensAfter: 10_000, limit });
     expect(good.state).toEqual({ epoch: 2 });
-  });
-
-  it("every other change of the context makes older estimates stale and keeps the rest", () => {
-    expect(afterContextChange({ epoch: 4, coolDownThroughTurn: 9 })).toEqual({
-      epoch: 5,
-      coolDownThroughTurn: 9,
-    });
   });
 });

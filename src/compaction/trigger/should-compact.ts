@@ -116,11 +116,6 @@ export function afterCompaction(state: TriggerState, result: CompactionGain): Tr
   };
 }
 
-/** The state after any other change of the context: a prune, an archive, a switch of model. */
-export function afterContextChange(state: TriggerState): TriggerState {
-  return { ...state, epoch: state.epoch + 1 };
-}
-
 interface CompactionGain {
   readonly turn: number;
   readonly tokensBefore: number;
