@@ -8,7 +8,6 @@ import {
   show,
   withDefault,
 } from "../text/check.ts";
-import { asObject, asString } from "../text/unknown-value.ts";
 import type { Format } from "../transcript/format.ts";
 import { type Transcript, withUniqueIds } from "../transcript/message.ts";
 import { type DetectedFormat, detectFormat } from "./detect-format.ts";
@@ -32,7 +31,8 @@ import {
  * The room from above. `readTranscript` takes the bytes of a file, `detectFormat` tells its format, and `formatOf` gives
  * the format, which decodes it. `registry.ts` has a record of each format. What APIs send is in `wires/`, most of it built
  * on `blocks/` (turns made of content blocks); what agents store is in `files/`, built on `lines/` (one JSON value a
- * line). `faults/` has the rules that all providers have in common.
+ * line). `content/` reads and writes what all of them share: texts, files, results, ids. `faults/` has the rules that all
+ * providers have in common.
  */
 
 /** A transcript file as far as it could be read. */
@@ -222,17 +222,4 @@ export function formatOf(name: FormatName): Format<unknown> {
   if (!Object.hasOwn(all, name))
     throw new ConfigurationError([`${show(name)} is no format; ${nearest(String(name), Object.keys(all))}`]);
   return all[name].format;
-}
-
-/** The working directory that a recorded session names, in its head or in the first line that has one. */
-export function workingDirectoryOf(wire: unknown): string | undefined {
-  const { info, cwd } = asObject(wire);
-  const { directory, location } = asObject(info);
-  const named = asString(directory) ?? asString(asObject(location).directory) ?? asString(cwd);
-  if (named !== undefined || !Array.isArray(wire)) return named || undefined;
-  for (const line of wire) {
-    const folder = asString(asObject(line).cwd) ?? asString(asObject(asObject(line).payload).cwd);
-    if (folder) return folder;
-  }
-  return undefined;
 }

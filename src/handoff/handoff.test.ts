@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { boundFiles } from "../../test/rig/bound-thinking/bound-files.ts";
 import { hand, KEY, ran, readBack, TARGETS, talk } from "../../test/rig/handoffs.ts";
-import { fileBase64 } from "../formats/blocks/message-content.ts";
+import { fileBase64 } from "../formats/content/foreign-parts.ts";
 import { codex } from "../formats/files/codex/codex.ts";
 import { readTranscript } from "../formats/read-transcript.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";

@@ -1,4 +1,5 @@
-import { contentBlocks, fileBase64 } from "../formats/blocks/message-content.ts";
+import { fileBase64 } from "../formats/content/foreign-parts.ts";
+import { contentBlocks } from "../formats/content/text-blocks.ts";
 import { type FormatName, sessionFormatOf } from "../formats/registry.ts";
 import { anthropic } from "../formats/wires/anthropic/anthropic.ts";
 import { createRedactor } from "../stages/redact.ts";

@@ -7,8 +7,9 @@ import { workerData } from "node:worker_threads";
 import { type EvalOptions, measureSession, type SessionMeasure } from "../../eval/measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
 import type { EvalSession } from "../../eval/probe/places.ts";
-import { readTranscript, workingDirectoryOf } from "../../formats/read-transcript.ts";
+import { readTranscript } from "../../formats/read-transcript.ts";
 import { type FormatName, sessionFormatOf } from "../../formats/registry.ts";
+import { sessionFactsOf } from "../../formats/session-facts.ts";
 import { redactTranscript } from "../../stages/redact.ts";
 import { errorMessage } from "../../text/failure.ts";
 import { asObject } from "../../text/unknown-value.ts";
@@ -131,7 +132,7 @@ export async function readEvalSession(
   if (file.format === "unknown") return { status: "unreadable", reason: file.reason };
   const { format, wire } = file;
   const transcript = (branches === "file" ? allBranches(format, wire) : undefined) ?? file.transcript;
-  const workingDirectory = workingDirectoryOf(wire);
+  const { workingDirectory } = sessionFactsOf(wire);
   return {
     status: "read",
     session: { name, format, transcript, ...(workingDirectory !== undefined && { workingDirectory }) },

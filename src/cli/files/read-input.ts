@@ -4,10 +4,11 @@ import { getHeapStatistics } from "node:v8";
 import { createRequestRecorder } from "../../cost/read-requests.ts";
 import type { RequestRecorder } from "../../cost/recorded-request.ts";
 import { type PastMessages, readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
+import { createFactsReader, type SessionFacts, sessionFactsOf } from "../../formats/session-facts.ts";
 import type { OpenCodeWire } from "../../formats/wires/opencode/decode-messages.ts";
 import { messagesOf } from "../../formats/wires/opencode/opencode.ts";
 import { formatBytes, plural } from "../../text/format-number.ts";
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
+import { omitUndefined } from "../../text/unknown-value.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { terminalText } from "../terminal/output.ts";
 import { inUtf8 } from "./text-encoding.ts";
@@ -15,7 +16,7 @@ import { oneChunk, type Packing, packingOf, packingOfFile, unpack, unpackedBytes
 import { cannotRead, explainUnreadable } from "./unreadable.ts";
 
 /** A transcript file of any known format, with what could be read of it. */
-export interface InputFile extends Omit<TranscriptFile, "format">, SessionName {
+export interface InputFile extends Omit<TranscriptFile, "format">, SessionFacts {
   readonly format: Exclude<TranscriptFile["format"], "unknown">;
   /** What the file is called in messages. */
   readonly name: string;
@@ -50,12 +51,12 @@ export async function readInput(path: string, keep: "all" | "window" = "all"): P
 
 /** A large file in the memory of its window; undefined where its conversation goes on from what was let go. */
 async function readWindow(chunks: AsyncIterable<Uint8Array>, source: Source): Promise<InputFile | undefined> {
-  const names = createNameReader();
+  const facts = createFactsReader();
   let recorder: RequestRecorder | undefined;
   const file = await readTranscript(chunks, {
     keep: "window",
     onLine(line, format) {
-      names.take(line);
+      facts.take(line);
       recorder ??= createRequestRecorder(format);
       recorder?.take(line);
     },
@@ -64,7 +65,7 @@ async function readWindow(chunks: AsyncIterable<Uint8Array>, source: Source): Pr
   const input = await toInput(file, source);
   return file.form === "document"
     ? input
-    : { ...input, ...names.name(), ...omitUndefined({ requests: recorder?.requests }) };
+    : { ...input, ...facts.facts(), ...omitUndefined({ requests: recorder?.requests }) };
 }
 
 /** Most lines come whole in one chunk of this size. */
@@ -113,7 +114,7 @@ async function toInput(file: TranscriptFile, { name, packing, bytes }: Source): 
     format,
     name,
     packing,
-    ...sessionNameOf(file.wire),
+    ...sessionFactsOf(file.wire),
     warnings: [
       ...file.problems.map(
         ({ lineNumber, problem, text, records = 0 }) =>
@@ -155,41 +156,8 @@ export function printWarnings({ name, warnings }: Pick<InputFile, "name" | "warn
 
 const MAX_WARNINGS = 10;
 
-/** The name of a session, if its file has one. */
-interface SessionName {
-  readonly sessionId?: string;
-  readonly title?: string;
-}
-
-/** Finds the id and the title of a session in the wire of any format. */
-function sessionNameOf(wire: unknown): SessionName {
-  const reader = createNameReader();
-  for (const value of Array.isArray(wire) ? wire : [wire]) reader.take(value);
-  return reader.name();
-}
-
-function createNameReader() {
-  let sessionId: string | undefined;
-  const titles: { readonly title: string; readonly leafUuid: string | undefined }[] = [];
-  const uuids = new Set<unknown>();
-  return {
-    take(value: unknown): void {
-      const line = asObject(value);
-      sessionId ??= idOf(line);
-      if (line.uuid !== undefined) uuids.add(line.uuid);
-      const title = titleOf(line);
-      if (title !== undefined) titles.push({ title, leafUuid: asString(line.leafUuid) });
-    },
-    name(): SessionName {
-      // Claude Code writes titles of other sessions into a file too; each names the last line of its own.
-      const own = titles.findLast(({ leafUuid }) => leafUuid === undefined || uuids.has(leafUuid));
-      return omitUndefined({ sessionId, title: own?.title });
-    },
-  };
-}
-
 /** The title and id of a session for display, or else the fallback. */
-export function sessionLabel({ title, sessionId }: SessionName, fallback: string): string {
+export function sessionLabel({ title, sessionId }: SessionFacts, fallback: string): string {
   const names = [title, sessionId]
     .filter((name) => name !== undefined)
     .map((name) => terminalText(name, MAX_LABEL_CHARS));
@@ -197,20 +165,3 @@ export function sessionLabel({ title, sessionId }: SessionName, fallback: string
 }
 
 const MAX_LABEL_CHARS = 120;
-
-function idOf(line: UnknownObject): string | undefined {
-  const { payload, type } = line;
-  if (type === "session" || type === "session_meta")
-    return asString(line.id) ?? asString(asObject(payload).id);
-  const info = asObject(line.info);
-  // OpenCode's messages have an `info` as well; only the session's is without a role.
-  const isSession = type === undefined && info.role === undefined;
-  return asString(line.sessionId) ?? (isSession ? asString(info.id) : undefined);
-}
-
-function titleOf(line: UnknownObject): string | undefined {
-  const { info, type, summary, customTitle } = line;
-  if (type === "summary") return asString(summary);
-  if (type === "custom-title") return asString(customTitle);
-  return type === undefined ? asString(asObject(info).title) : undefined;
-}

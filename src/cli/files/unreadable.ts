@@ -1,5 +1,5 @@
 import { constants } from "node:buffer";
-import { isJsonText } from "../../formats/blocks/message-content.ts";
+import { isJsonText } from "../../formats/content/call-arguments.ts";
 import { API_FORMATS, SESSION_FORMATS } from "../../formats/registry.ts";
 import { formatBytes } from "../../text/format-number.ts";
 import { CliError } from "../terminal/cli-error.ts";

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
-import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { conversationOf } from "../../handoff/conversation.ts";
 import type { HandoffOptions } from "../../handoff/handoff.ts";
 import { formatNumber } from "../../text/format-number.ts";
@@ -86,7 +85,7 @@ async function runHandoff(named: string | undefined, asked: AskedHandoff): Promi
     warn(`${formatNumber(tokens)} tokens are more than its model takes (${formatNumber(window)})`);
   const delivered = await deliver(transcript, {
     agent: flags.to,
-    cwd: flags.cwd ?? folderToGoOn(workingDirectoryOf(session.wire)),
+    cwd: flags.cwd ?? folderToGoOn(session.workingDirectory),
     title: sessionLabel(session, "Session"),
     model: flags.model,
     env,

@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { Command, InvalidArgumentError } from "commander";
 import { explainCost, type SessionCost } from "../../cost/explain-cost.ts";
 import { readRequests } from "../../cost/read-requests.ts";
-import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { readPageAssets } from "../../inspector/server/page-assets.ts";
 import { renderSingleFile } from "../../inspector/server/page-html.ts";
 import {
@@ -116,7 +115,7 @@ async function runInspect(
       ? await (await import("./overview.ts")).printOverview({ windowTokens, models })
       : await (await import("./report.ts")).printProfile(await open(), flags);
   if (html === undefined && !isServed(flags)) return;
-  const { name, title, sessionId, format, transcript, warnings, wire } = file;
+  const { name, title, sessionId, workingDirectory, format, transcript, warnings } = file;
   const session = createInspectedSession(
     omitUndefined({
       name,
@@ -125,7 +124,7 @@ async function runInspect(
       format,
       transcript,
       problems: warnings,
-      workingDirectory: workingDirectoryOf(wire),
+      workingDirectory,
       window: windowTokens === undefined ? windowOfFile(file, models) : givenWindow(windowTokens),
       models,
       cost: costOf(file, models),

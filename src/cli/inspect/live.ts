@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { readHookOptions } from "../../agents/options-file.ts";
-import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import {
   createSessionReader,
   followAgent,
@@ -95,8 +94,8 @@ async function followFile(path: string, options: FollowOptions): Promise<void> {
 
 async function readStored(path: string): Promise<StoredFile | undefined> {
   if (!existsSync(path)) return undefined;
-  const { title, transcript, wire } = await readInput(path, "window");
-  return { info: { title, directory: workingDirectoryOf(wire) }, transcript };
+  const { title, transcript, workingDirectory: directory } = await readInput(path, "window");
+  return { info: { title, directory }, transcript };
 }
 
 interface FollowRequest {

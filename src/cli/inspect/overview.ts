@@ -3,7 +3,6 @@ import { CAUSE_ADVICE, causesByCost } from "../../cost/describe-cost.ts";
 import { CAUSE_NAMES, explainCost, type SessionCost } from "../../cost/explain-cost.ts";
 import { readRequests } from "../../cost/read-requests.ts";
 import { promptTokensOf } from "../../cost/recorded-request.ts";
-import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import type { ModelRow } from "../../models/model-row.ts";
 import { formatNumber, formatUSD } from "../../text/format-number.ts";
 import { groupBy } from "../../text/group-by.ts";
@@ -83,7 +82,7 @@ function head(
   const short = (path: string): string =>
     path.startsWith(homedir()) ? `~${path.slice(homedir().length)}` : path;
   const [, words = found, place = ""] = /^(.*?: )(.+)$/s.exec(found) ?? [];
-  const names = [sessionLabel(file, file.name), model, short(workingDirectoryOf(file.wire) ?? "")];
+  const names = [sessionLabel(file, file.name), model, short(file.workingDirectory ?? "")];
   const [first = "", ...others] = skipped;
   const more = others.length > 0 ? `; ${others.length} more like that` : "";
   // The name of a file says enough here.

@@ -1,4 +1,3 @@
-import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { formatNumber } from "../../text/format-number.ts";
 import { sessionLabel } from "../files/read-input.ts";
 import type { OpenedSession } from "../sessions/open-session.ts";
@@ -22,7 +21,7 @@ export function printProfile(opened: OpenedSession, { json, top }: ReportFlags):
   progress.show(`measuring ${file.transcript.length} messages`);
   const profile = profileSession(file.transcript, { top, past: file.past });
   progress.end();
-  const { format, reason, sessionId, title, problems, name } = file;
+  const { format, reason, sessionId, title, workingDirectory, problems, name } = file;
   if (json) {
     const head = { file: name, format, reason, sessionId, title };
     const rest = { ...profile, byFile: profile.byFile.slice(0, top), byTool: profile.byTool.slice(0, top) };
@@ -30,7 +29,6 @@ export function printProfile(opened: OpenedSession, { json, top }: ReportFlags):
     return opened;
   }
   const colors = colorsFor(process.stdout);
-  const workingDirectory = workingDirectoryOf(file.wire);
   const input = { profile, title: sessionLabel(file, name), format, top, colors, found, workingDirectory };
   process.stdout.write(`${inspectReport(input)}\n`);
   return opened;

@@ -6,8 +6,9 @@ import { type JsonLine, type LineProblem, readJsonLines } from "../../formats/li
 import { closeCutJson, salvageRecords, spreadRecords } from "../../formats/lines/salvage.ts";
 import { formatOf } from "../../formats/read-transcript.ts";
 import type { FormatName, SessionFormatName } from "../../formats/registry.ts";
+import { sessionFactsOf } from "../../formats/session-facts.ts";
 import { plural } from "../../text/format-number.ts";
-import { asObject, asString } from "../../text/unknown-value.ts";
+import { asObject, omitUndefined } from "../../text/unknown-value.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { checkMemory, type InputFile, readBytes, readInput } from "../files/read-input.ts";
 import { inUtf8 } from "../files/text-encoding.ts";
@@ -104,6 +105,7 @@ async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
     return readWhole(path, sizeBytes);
   }
   const { lines: kept, findings, ...rest } = lines.end();
+  const { sessionId, workingDirectory: cwd } = sessionFactsOf(head.map(({ value }) => value));
   const wire = kept.map(({ value }) => value);
   return {
     ...rest,
@@ -113,10 +115,7 @@ async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
     lineCount,
     transcript: formatOf(format).decode(wire),
     findings: [...cut, ...bytes.findings(), ...damageOf(problems, lineCount), ...findings],
-    ...namesIn(
-      head.map(({ value }) => value),
-      path,
-    ),
+    ...omitUndefined({ sessionId: sessionIdOf(path) ?? sessionId, cwd }),
     lineOf: lineIndex(kept),
   };
 }
@@ -173,12 +172,11 @@ async function readWhole(path: string, sizeBytes: number): Promise<ReadSession> 
     (whole) => ({ file: whole, cut: [] }),
     (error: unknown) => readCut(path, withoutAdvice(error)),
   );
-  const { format, transcript, wire, sessionId, warnings } = file;
+  const { format, transcript, sessionId, workingDirectory: cwd, warnings } = file;
   const findings = [
     ...cut,
     ...warnings.map((text): Finding => ({ problem: "damaged-line", severity: "note", text })),
   ];
-  const cwd = namesIn([wire], path).cwd;
   return {
     path,
     format,
@@ -186,8 +184,7 @@ async function readWhole(path: string, sizeBytes: number): Promise<ReadSession> 
     sizeBytes,
     findings,
     lineOf: () => undefined,
-    ...(sessionId !== undefined && { sessionId }),
-    ...(cwd !== undefined && { cwd }),
+    ...omitUndefined({ sessionId, cwd }),
   };
 }
 
@@ -329,27 +326,6 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 /** The id of a session by the name of its file. */
 function sessionIdOf(path: string): string | undefined {
   return UUID.exec(basename(path))?.[0];
-}
-
-function namesIn(
-  lines: readonly unknown[],
-  path: string,
-): { readonly sessionId?: string; readonly cwd?: string } {
-  let cwd: string | undefined;
-  let sessionId = sessionIdOf(path);
-  for (const value of lines) {
-    const line = asObject(value);
-    const payload = asObject(line.payload);
-    const info = asObject(line.info);
-    cwd ??=
-      asString(line.cwd) ??
-      asString(payload.cwd) ??
-      asString(info.directory) ??
-      asString(asObject(info.location).directory);
-    sessionId ??=
-      asString(line.sessionId) ?? (line.type === "session_meta" ? asString(payload.id) : undefined);
-  }
-  return { ...(cwd !== undefined && { cwd }), ...(sessionId !== undefined && { sessionId }) };
 }
 
 function lineIndex(kept: readonly KeptLine[]): (id: string) => number | undefined {

@@ -13,8 +13,9 @@ import {
   withUniqueIds,
 } from "../../transcript/message.ts";
 import type { FilePart, Part } from "../../transcript/part.ts";
+import { safeCallId } from "../content/call-ids.ts";
+import { isSameFile } from "../content/foreign-parts.ts";
 import type { BlockAdapter, PlacedBlock } from "./block-adapter.ts";
-import { isSameFile, safeCallId } from "./message-content.ts";
 import type { PartOrigin, Reading } from "./read-blocks.ts";
 import { writeBlocks } from "./write-blocks.ts";
 

@@ -7,6 +7,8 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
+import { createOpenCalls } from "../content/call-ids.ts";
+import { derivedMessageId } from "../content/message-id.ts";
 import type {
   Block,
   BlockAdapter,
@@ -15,7 +17,6 @@ import type {
   PlacedBlock,
   ResultBlock,
 } from "./block-adapter.ts";
-import { createOpenCalls, derivedMessageId } from "./message-content.ts";
 
 /** A transcript, and where each of its parts is in the wire. */
 export interface Reading<Item, Value> {

@@ -9,8 +9,8 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+import { isSameFile } from "../content/foreign-parts.ts";
 import type { BlockAdapter, PlacedBlock, Source, TurnContext } from "./block-adapter.ts";
-import { isSameFile } from "./message-content.ts";
 import type { MessageOrigin, PartOrigin, Reading } from "./read-blocks.ts";
 
 /**

@@ -12,7 +12,7 @@ import {
   withText,
 } from "../../transcript/message.ts";
 import type { CallId, Part } from "../../transcript/part.ts";
-import { createMarkingNamer, createOpenCalls } from "../blocks/message-content.ts";
+import { createMarkingNamer, createOpenCalls } from "../content/call-ids.ts";
 import type {
   CallPiece,
   LineFormat,

@@ -8,7 +8,8 @@ import {
 } from "../../text/unknown-value.ts";
 import { type Message, type ModelRef, project } from "../../transcript/message.ts";
 import type { CompactionPart, Part, TextPart, ToolPart } from "../../transcript/part.ts";
-import { readMetadata, readUsage, type UsageNames } from "../blocks/message-content.ts";
+import { readMetadata } from "../content/metadata.ts";
+import { readUsage, type UsageNames } from "../content/usage.ts";
 import type { LinePiece, MessageHead } from "./line-format.ts";
 
 /**

@@ -1,7 +1,8 @@
 import { asArray, asObject, asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { outcomeText } from "../../transcript/content.ts";
 import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
-import { textFor, writeArguments } from "../blocks/message-content.ts";
+import { writeArguments } from "../content/call-arguments.ts";
+import { textFor } from "../content/text-blocks.ts";
 import type { CallPiece, LinePiece, NextPiece, ResultPiece } from "./line-format.ts";
 
 /** A part as one piece. */

@@ -1,6 +1,6 @@
 import { callback, readOptions, type Shape, withDefault } from "../../text/check.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { isJsonText } from "../blocks/message-content.ts";
+import { isJsonText } from "../content/call-arguments.ts";
 
 /** One parsed line of a file. */
 export interface JsonLine {

@@ -1,4 +1,4 @@
-import { hashEnds } from "../../formats/blocks/message-content.ts";
+import { hashEnds } from "../../formats/content/message-id.ts";
 import {
   type AiSdkMessage,
   type AiSdkWire,

@@ -1,5 +1,4 @@
 import { readInput } from "../../../src/cli/files/read-input.ts";
-import { workingDirectoryOf } from "../../../src/formats/read-transcript.ts";
 import { createInspectedSession } from "../../../src/inspector/view/inspected-session.ts";
 import type { InspectedSession } from "../../../src/inspector/view/types.ts";
 import type { Message, Transcript } from "../../../src/transcript/message.ts";
@@ -8,8 +7,7 @@ import type { Part } from "../../../src/transcript/part.ts";
 /** The recorded session of the examples. */
 export async function exampleSession(): Promise<InspectedSession> {
   const path = "examples/sessions/opencode-session.json";
-  const { title, format, sessionId, transcript, wire } = await readInput(path, "window");
-  const workingDirectory = workingDirectoryOf(wire);
+  const { title, format, sessionId, workingDirectory, transcript } = await readInput(path, "window");
   const read = { name: "opencode-session.json", format, transcript, problems: [] };
   return createInspectedSession(
     {

@@ -6,7 +6,8 @@ import {
   type UnknownObject,
 } from "../../../text/unknown-value.ts";
 import type { CompactionPart } from "../../../transcript/part.ts";
-import { createOpenCalls, readUsage, type UsageNames } from "../../blocks/message-content.ts";
+import { createOpenCalls } from "../../content/call-ids.ts";
+import { readUsage, type UsageNames } from "../../content/usage.ts";
 import {
   type LinePiece,
   type LineReading,

@@ -3,7 +3,7 @@ import { outcomeText } from "../../../transcript/content.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { COMPACTION_QUESTION, type Part, type ToolPart } from "../../../transcript/part.ts";
-import { writeResultContent } from "../../blocks/message-content.ts";
+import { writeResultContent } from "../../content/result-content.ts";
 import { markerNote, writeCompactions } from "../../lines/compaction-lines.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
 import { collectWindow, type WindowLimits } from "../../lines/decode-lines.ts";

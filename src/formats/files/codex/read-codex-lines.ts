@@ -8,14 +8,9 @@ import {
 } from "../../../text/unknown-value.ts";
 import { createIdDeduplicator, type ModelRef } from "../../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part, ToolOutcome } from "../../../transcript/part.ts";
-import {
-  filePart,
-  opaquePart,
-  type ResultShape,
-  readResultContent,
-  readUsage,
-  type UsageNames,
-} from "../../blocks/message-content.ts";
+import { filePart, opaquePart } from "../../content/foreign-parts.ts";
+import { type ResultShape, readResultContent } from "../../content/result-content.ts";
+import { readUsage, type UsageNames } from "../../content/usage.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
   type LinePiece,

@@ -7,7 +7,8 @@ import {
   type UnknownObject,
 } from "../../../text/unknown-value.ts";
 import type { Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
-import { filePart, readUsage, type UsageNames } from "../../blocks/message-content.ts";
+import { filePart } from "../../content/foreign-parts.ts";
+import { readUsage, type UsageNames } from "../../content/usage.ts";
 import {
   type LinePiece,
   type LineReading,

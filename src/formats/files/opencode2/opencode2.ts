@@ -3,7 +3,7 @@ import { outcomeText } from "../../../transcript/content.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import type { Part, ToolPart } from "../../../transcript/part.ts";
-import { writeResultContent } from "../../blocks/message-content.ts";
+import { writeResultContent } from "../../content/result-content.ts";
 import { markerNote, markerPart, writeCompactions } from "../../lines/compaction-lines.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
 import type { CreateContext, NextPiece, PlacedLine } from "../../lines/line-format.ts";

@@ -9,7 +9,8 @@ import {
 } from "../../../text/unknown-value.ts";
 import { createIdDeduplicator, type MessageError } from "../../../transcript/message.ts";
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
-import { filePart, opaquePart, type ResultShape, readResultContent } from "../../blocks/message-content.ts";
+import { filePart, opaquePart } from "../../content/foreign-parts.ts";
+import { type ResultShape, readResultContent } from "../../content/result-content.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
   type LinePiece,

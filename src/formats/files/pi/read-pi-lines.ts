@@ -8,15 +8,11 @@ import {
 } from "../../../text/unknown-value.ts";
 import { createIdDeduplicator, type MessageError, type Usage } from "../../../transcript/message.ts";
 import type { FilePart, ToolOutcome } from "../../../transcript/part.ts";
-import {
-  filePart,
-  type ResultShape,
-  readResultContent,
-  readUsage,
-  type UsageNames,
-} from "../../blocks/message-content.ts";
 import { reasoningPart } from "../../blocks/sealed-thoughts.ts";
 import { isSigned } from "../../blocks/thought-signature.ts";
+import { filePart } from "../../content/foreign-parts.ts";
+import { type ResultShape, readResultContent } from "../../content/result-content.ts";
+import { readUsage, type UsageNames } from "../../content/usage.ts";
 import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
   type LinePiece,

@@ -8,7 +8,7 @@ import {
 } from "../../../text/unknown-value.ts";
 import { createIdDeduplicator } from "../../../transcript/message.ts";
 import type { ToolOutcome } from "../../../transcript/part.ts";
-import { hashEnds } from "../../blocks/message-content.ts";
+import { hashEnds } from "../../content/message-id.ts";
 import { type CallPiece, type LinePiece, type LineReading, NO_READINGS } from "../../lines/line-format.ts";
 import { callPiece, opaquePiece, wholePiece } from "../../lines/pieces.ts";
 

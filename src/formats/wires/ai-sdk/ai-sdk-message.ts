@@ -10,18 +10,12 @@ import type {
   Source,
   TurnContext,
 } from "../../blocks/block-adapter.ts";
-import {
-  contentBlocks,
-  hashEnds,
-  joinTexts,
-  opaquePart,
-  type ResultShape,
-  readResultContent,
-  writeResultContent,
-  writeText,
-} from "../../blocks/message-content.ts";
 import { reasoningPart, sealedForm } from "../../blocks/sealed-thoughts.ts";
 import { hasThoughtSignature, withStandIn } from "../../blocks/thought-signature.ts";
+import { opaquePart } from "../../content/foreign-parts.ts";
+import { hashEnds } from "../../content/message-id.ts";
+import { type ResultShape, readResultContent, writeResultContent } from "../../content/result-content.ts";
+import { contentBlocks, joinTexts, writeText } from "../../content/text-blocks.ts";
 
 /** A message as applications of the AI SDK hold it (`ModelMessage`) or as a model receives it. */
 export interface AiSdkMessage {

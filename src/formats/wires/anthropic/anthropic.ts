@@ -1,7 +1,9 @@
 import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { BlockAdapter, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
-import { isPlainText, safeCallId, writeResultContent, writeText } from "../../blocks/message-content.ts";
+import { safeCallId } from "../../content/call-ids.ts";
+import { writeResultContent } from "../../content/result-content.ts";
+import { isPlainText, writeText } from "../../content/text-blocks.ts";
 import { findAnthropicFaults } from "./find-faults.ts";
 import {
   ANTHROPIC_RESULT,

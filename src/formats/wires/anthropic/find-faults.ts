@@ -1,6 +1,7 @@
 import { asArray, asObject, asString } from "../../../text/unknown-value.ts";
 import type { Fault } from "../../../transcript/format.ts";
-import { contentBlocks, safeCallId } from "../../blocks/message-content.ts";
+import { safeCallId } from "../../content/call-ids.ts";
+import { contentBlocks } from "../../content/text-blocks.ts";
 import { findCommonFaults, isCompaction } from "../../faults/find-common-faults.ts";
 import { someString } from "../../faults/some-string.ts";
 import {

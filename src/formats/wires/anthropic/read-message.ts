@@ -2,15 +2,11 @@ import { modelFacts } from "../../../models/model-facts.ts";
 import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { FilePart, Part, ToolPart } from "../../../transcript/part.ts";
 import type { Block, ItemContent } from "../../blocks/block-adapter.ts";
-import {
-  contentBlocks,
-  filePart,
-  opaquePart,
-  type ResultShape,
-  readResultContent,
-  safeCallId,
-} from "../../blocks/message-content.ts";
 import { reasoningPart } from "../../blocks/sealed-thoughts.ts";
+import { safeCallId } from "../../content/call-ids.ts";
+import { filePart, opaquePart } from "../../content/foreign-parts.ts";
+import { type ResultShape, readResultContent } from "../../content/result-content.ts";
+import { contentBlocks } from "../../content/text-blocks.ts";
 
 /** A message of Anthropic's Messages API. Blocks and fields that are not known are kept as they are. */
 export interface AnthropicMessage {

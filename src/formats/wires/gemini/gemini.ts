@@ -8,8 +8,9 @@ import {
 import { outcomeText } from "../../../transcript/content.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
-import { createFileFilter, textFor } from "../../blocks/message-content.ts";
 import { isSigned, NO_SIGNATURE, NO_SIGNATURES } from "../../blocks/thought-signature.ts";
+import { createFileFilter } from "../../content/result-content.ts";
+import { textFor } from "../../content/text-blocks.ts";
 import { findGeminiFaults, isSigningModel, isUserText } from "./find-faults.ts";
 import {
   contentsOf,

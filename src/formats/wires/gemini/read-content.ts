@@ -2,8 +2,8 @@ import { textOrJson } from "../../../text/json.ts";
 import { asArray, asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { FilePart, ToolOutcome } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
-import { filePart, opaquePart } from "../../blocks/message-content.ts";
 import { isSigned } from "../../blocks/thought-signature.ts";
+import { filePart, opaquePart } from "../../content/foreign-parts.ts";
 
 /** Reads one content. */
 export function readGeminiContent(item: GeminiContent): ItemContent<UnknownObject> {

@@ -1,7 +1,7 @@
 import { modelFacts } from "../../../models/model-facts.ts";
 import { asArray, asObject, asString } from "../../../text/unknown-value.ts";
 import type { Fault } from "../../../transcript/format.ts";
-import { isJsonText } from "../../blocks/message-content.ts";
+import { isJsonText } from "../../content/call-arguments.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
 import { faultAt, type WireBlock, type WireMessage, wireMessage } from "../../faults/wire-message.ts";
 import { type ChatWire, messagesOf, readChatMessage } from "./read-message.ts";

@@ -1,13 +1,9 @@
 import { asObject, omitUndefined, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { ItemDraft } from "../../blocks/block-adapter.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
-import {
-  isPlainText,
-  joinTexts,
-  writeArguments,
-  writeResultContent,
-  writeText,
-} from "../../blocks/message-content.ts";
+import { writeArguments } from "../../content/call-arguments.ts";
+import { writeResultContent } from "../../content/result-content.ts";
+import { isPlainText, joinTexts, writeText } from "../../content/text-blocks.ts";
 import {
   findOpenAIChatFaults,
   isTurnToResend,

@@ -1,16 +1,10 @@
 import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { FilePart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
-import {
-  contentBlocks,
-  filePart,
-  isJsonText,
-  opaquePart,
-  type ResultShape,
-  readArguments,
-  readResultContent,
-  writeArguments,
-} from "../../blocks/message-content.ts";
+import { isJsonText, readArguments, writeArguments } from "../../content/call-arguments.ts";
+import { filePart, opaquePart } from "../../content/foreign-parts.ts";
+import { type ResultShape, readResultContent } from "../../content/result-content.ts";
+import { contentBlocks } from "../../content/text-blocks.ts";
 import { wireList } from "../../faults/wire-message.ts";
 
 /** Reads one message; a result counts as the user's. */

@@ -1,7 +1,9 @@
 import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { ItemDraft, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
-import { writeArguments, writeResultContent, writeText } from "../../blocks/message-content.ts";
+import { writeArguments } from "../../content/call-arguments.ts";
+import { writeResultContent } from "../../content/result-content.ts";
+import { writeText } from "../../content/text-blocks.ts";
 import { findOpenAIResponsesFaults } from "./find-faults.ts";
 import {
   contentOf,

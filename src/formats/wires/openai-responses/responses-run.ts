@@ -1,15 +1,11 @@
 import { asObject, asString, type UnknownObject } from "../../../text/unknown-value.ts";
 import type { CallId, FilePart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
-import {
-  filePart,
-  opaquePart,
-  type ResultShape,
-  readArguments,
-  readResultContent,
-  safeCallId,
-} from "../../blocks/message-content.ts";
 import { UNKNOWN_TOOL } from "../../blocks/read-blocks.ts";
+import { readArguments } from "../../content/call-arguments.ts";
+import { safeCallId } from "../../content/call-ids.ts";
+import { filePart, opaquePart } from "../../content/foreign-parts.ts";
+import { type ResultShape, readResultContent } from "../../content/result-content.ts";
 
 /** Consecutive items that the model produced, or one item of the user, a tool or the system. */
 export interface ResponsesRun {

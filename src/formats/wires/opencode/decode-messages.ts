@@ -21,15 +21,11 @@ import {
   type Usage,
 } from "../../../transcript/message.ts";
 import type { CallId, FilePart, InputCut, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
-import {
-  createMarkingNamer,
-  createOpenCalls,
-  filePart,
-  opaquePart,
-  readMetadata,
-} from "../../blocks/message-content.ts";
 import { reasoningPart, sealedForm } from "../../blocks/sealed-thoughts.ts";
 import { hasThoughtSignature } from "../../blocks/thought-signature.ts";
+import { createMarkingNamer, createOpenCalls } from "../../content/call-ids.ts";
+import { filePart, opaquePart } from "../../content/foreign-parts.ts";
+import { readMetadata } from "../../content/metadata.ts";
 
 /** A transcript, and for each wire part the canonical part that it became (or half of which it is). */
 export interface Decoded {

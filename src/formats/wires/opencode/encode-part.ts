@@ -8,7 +8,7 @@ import {
   type TextPart,
   type ToolPart,
 } from "../../../transcript/part.ts";
-import { isSameFile } from "../../blocks/message-content.ts";
+import { isSameFile } from "../../content/foreign-parts.ts";
 
 /** Where an encoded part belongs, and when it was written. */
 export interface EncodeContext {

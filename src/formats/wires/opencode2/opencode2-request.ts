@@ -5,16 +5,10 @@ import { type Fault, findFaults, findRenamedCalls } from "../../../transcript/fo
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import type { Block, ItemContent, ItemDraft, Source } from "../../blocks/block-adapter.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
-import {
-  contentBlocks,
-  filePart,
-  opaquePart,
-  type ResultShape,
-  readResultContent,
-  writeResultContent,
-  writeText,
-} from "../../blocks/message-content.ts";
 import { reasoningPart, sealedForm } from "../../blocks/sealed-thoughts.ts";
+import { filePart, opaquePart } from "../../content/foreign-parts.ts";
+import { type ResultShape, readResultContent, writeResultContent } from "../../content/result-content.ts";
+import { contentBlocks, writeText } from "../../content/text-blocks.ts";
 
 /** A message of a request as OpenCode 2 holds it before it is written for a provider. */
 export interface Opencode2Message {

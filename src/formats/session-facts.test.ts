@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { workingDirectoryOf } from "./read-transcript.ts";
+import { sessionFactsOf } from "./session-facts.ts";
 
 describe("the working directory of a recorded session", () => {
   it.each([
@@ -10,11 +10,11 @@ describe("the working directory of a recorded session", () => {
     },
     { name: "a Codex head", wire: [{ payload: { cwd: "/home/dev/app" } }] },
   ])("is read from $name", ({ wire }) => {
-    expect(workingDirectoryOf(wire)).toBe("/home/dev/app");
+    expect(sessionFactsOf(wire).workingDirectory).toBe("/home/dev/app");
   });
 
   it("is undefined where none is named", () => {
     for (const wire of [undefined, null, "x", [], [3], { info: {} }])
-      expect(workingDirectoryOf(wire)).toBeUndefined();
+      expect(sessionFactsOf(wire).workingDirectory).toBeUndefined();
   });
 });
