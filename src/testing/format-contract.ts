@@ -16,7 +16,6 @@ import { outcomeText } from "../transcript/content.ts";
 import { applyEdits, type Edit, runStages, type Stage } from "../transcript/edit.ts";
 import type { Fault, Format } from "../transcript/format.ts";
 import { project, type Transcript } from "../transcript/message.ts";
-import { COMPACTION_QUESTION, type Part } from "../transcript/part.ts";
 import { FORMAT_STAGES } from "./format-stages.ts";
 import { type ConversationStep, randomConversation } from "./random-conversation.ts";
 
@@ -69,25 +68,33 @@ export function formatLaws<Wire>(contract: FormatContract<Wire>): readonly Forma
     throwProblems([
       { path: ["wire"], text: "wire is missing; give recorded messages, or write to make some" },
     ]);
-  const seeds = write === undefined ? [] : Array.from({ length: conversations }, (_, seed) => seed);
-  const wires = [
-    ...(wire === undefined ? [] : [lawsOfWire(contract, wire)]),
-    ...seeds.flatMap((seed) => {
-      const said = randomConversation(seed);
-      return write === undefined ? [] : [lawsOfWire(contract, write(said), said)];
-    }),
-  ];
-  // A law has one name, whatever wires it is tried on.
-  const byName = new Map<string, FormatLaw["check"][]>([
-    ["whatever it is given is taken", [() => takesAnything(format)]],
-  ]);
-  for (const { name, check: holds } of wires.flat()) byName.set(name, [...(byName.get(name) ?? []), holds]);
-  return [...byName].map(([name, checks]) => ({
+  // A law has one name, whatever it is tried on.
+  const checks = new Map<string, FormatLaw["check"][]>();
+  const add = (where: string, laws: readonly FormatLaw[]): void => {
+    for (const { name, check: holds } of laws)
+      checks.set(name, [...(checks.get(name) ?? []), () => failingIn(where, holds)]);
+  };
+  add("anything", [{ name: "whatever it is given is taken", check: () => takesAnything(format) }]);
+  if (wire !== undefined) add("the given wire", lawsOfWire(contract, wire));
+  for (let seed = 0; write !== undefined && seed < conversations; seed++) {
+    const said = randomConversation(seed);
+    add(`conversation ${seed}, ${JSON.stringify(said)}`, lawsOfWire(contract, write(said), said));
+  }
+  return [...checks].map(([name, all]) => ({
     name,
-    check: () => {
-      for (const holds of checks) holds();
+    check() {
+      for (const holds of all) holds();
     },
   }));
+}
+
+/** Says on what a law was broken; the cause says how. */
+function failingIn(where: string, holds: () => void): void {
+  try {
+    holds();
+  } catch (cause) {
+    throw new Error(`broken on ${where}`, { cause });
+  }
 }
 
 function takesAnything<Wire>(format: Format<Wire>): void {
@@ -291,65 +298,6 @@ function countByRule(
   const counts = new Map<string, number>();
   for (const { rule } of faults) counts.set(ruleGroup(rule), (counts.get(ruleGroup(rule)) ?? 0) + 1);
   return counts;
-}
-
-/**
- * What a provider's wire can say of a transcript: the system text, then roles, texts, calls, results and files. Turns of
- * one role are one turn and calls are told apart by their order. Results without a call come first in their turn, and
- * reasoning is left out, since the provider's own rules decide where the one stands and what stays of the other.
- */
-export function contentView(transcript: Transcript): readonly ContentTurn[] {
-  const turns: { role: string; parts: PartContent[] }[] = [];
-  const shown = project(transcript);
-  const systems = shown.filter(({ role }) => role === "system");
-  for (const message of [...systems, ...shown.filter(({ role }) => role !== "system")]) {
-    const parts = message.parts.flatMap(partContent);
-    if (parts.length === 0) continue;
-    const last = turns.at(-1);
-    if (last?.role === message.role) last.parts.push(...parts);
-    else turns.push({ role: message.role, parts });
-  }
-  return turns.map(({ role, parts }) => ({
-    role,
-    parts: [...parts.filter(isLoose), ...parts.filter((part) => !isLoose(part))],
-  }));
-}
-
-interface ContentTurn {
-  readonly role: string;
-  readonly parts: readonly unknown[];
-}
-
-interface PartContent {
-  readonly callMissing?: true | undefined;
-  readonly [field: string]: unknown;
-}
-
-function isLoose({ callMissing }: PartContent): boolean {
-  return callMissing === true;
-}
-
-function partContent(part: Part): readonly PartContent[] {
-  switch (part.type) {
-    case "text":
-      return [{ text: part.text }];
-    case "compaction":
-      return [{ text: COMPACTION_QUESTION }];
-    case "tool": {
-      const { tool, input, outcome, callMissing } = part;
-      const attachments = outcome.status === "done" ? outcome.attachments : [];
-      const result = outcome.status === "pending" ? undefined : outcomeText(outcome);
-      return [{ tool, input: input ?? {}, result, attachments, callMissing }];
-    }
-    case "file":
-      return [{ file: part.mime, filename: part.filename }];
-    case "opaque":
-      return [{ opaque: part.name }];
-    case "reasoning":
-      return [];
-    default:
-      return part satisfies never;
-  }
 }
 
 /** The value, frozen all the way down, so that a test fails when anything writes to it. */

@@ -1,10 +1,11 @@
 import { expect } from "vitest";
 import { repairPairing } from "../../src/stages/repair.ts";
-import { contentView, type FormatContract, formatLaws } from "../../src/testing/format-contract.ts";
+import { type FormatContract, formatLaws } from "../../src/testing/format-contract.ts";
 import { FORMAT_STAGES } from "../../src/testing/format-stages.ts";
 import { toolResults } from "../../src/transcript/content.ts";
 import type { Edit, Stage } from "../../src/transcript/edit.ts";
 import type { Format } from "../../src/transcript/format.ts";
+import { contentView } from "./content-view.ts";
 
 /** Checks the laws of a format on one wire of a provider; an edit may break `brokenRules` more than the wire itself does. */
 export function checkWireLaws<Wire>(

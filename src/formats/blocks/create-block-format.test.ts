@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { contentView } from "../../../test/rig/content-view.ts";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import { RANDOM_STAGES, randomCheck } from "../../../test/rig/random-history/check-history.ts";
 import { PROVIDER_CASES } from "../../../test/rig/random-history/provider-cases.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import { contentView } from "../../testing/format-contract.ts";
 import { applyEdits, runStages } from "../../transcript/edit.ts";
 
 const AT = { at: 1_700_000_000_000 };

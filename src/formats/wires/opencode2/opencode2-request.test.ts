@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { contentView } from "../../../../test/rig/content-view.ts";
 import { deepFreeze, notate } from "../../../../test/rig/notation.ts";
 import { RANDOM_STAGES, randomCheck } from "../../../../test/rig/random-history/check-history.ts";
 import { lowerToOpencode2Request } from "../../../../test/rig/random-history/lower-to-opencode2.ts";
 import { runs } from "../../../../test/rig/runs.ts";
 import { repairPairing } from "../../../stages/repair.ts";
-import { contentView } from "../../../testing/format-contract.ts";
 import { applyEdits, type Edit, runStages } from "../../../transcript/edit.ts";
 import { type Opencode2Request, opencode2Request } from "./opencode2-request.ts";
 
