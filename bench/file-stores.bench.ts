@@ -81,11 +81,11 @@ export async function benchRecords(): Promise<void> {
       [MANY.toLocaleString("en"), "a program that runs", `${(same / first).toFixed(2)}x`, "≤ 3"],
       [MANY.toLocaleString("en"), "one that opens the store anew", `${(other / first).toFixed(2)}x`, "≤ 3"],
     ]);
-    const spills = join(folder, "spills");
-    writeSpills(spills);
+    const outputs = join(folder, "outputs");
+    writeOutputs(outputs);
     // Flush, so that the outputs are on disk and not about to be written.
     spawnSync("sync");
-    const cleaned = inProgram<Cleaned>(CLEAN, spills);
+    const cleaned = inProgram<Cleaned>(CLEAN, outputs);
     printTable("Removing outputs that nobody has used for 8 days, with default limits", [
       ["removed", "s", "bar", "CPU s", "loop blocked ms", "bar"],
       [
@@ -148,7 +148,7 @@ function writeRecords(root: string): void {
   }
 }
 
-function writeSpills(root: string): void {
+function writeOutputs(root: string): void {
   const usedS = Date.now() / 1_000 - 8 * 86_400;
   for (let index = 0; index < MANY; index += 1) {
     const text = `output ${index}`;
@@ -269,6 +269,6 @@ interface Cleaned {
 
 const CLEAN = `
 const [root] = process.argv.slice(1);
-const { result, ...figures } = await longestBlock(() => stores.cleanSpills({ root }));
+const { result, ...figures } = await longestBlock(() => stores.cleanOutputs({ root }));
 if (result.status !== "cleaned") throw new Error(JSON.stringify(result));
 console.log(JSON.stringify({ removed: result.removedFiles, ...figures }));`;

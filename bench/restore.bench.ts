@@ -92,11 +92,11 @@ function turnWith(session: Session, message: Message): Promise<number> {
 
 async function turnOf(session: Session): Promise<number> {
   await session.prepare({ moment: "after-turn" });
-  return session.projection().length;
+  return session.messages().length;
 }
 
 function ask(session: Session): number {
-  return session.nextAction({ moment: "after-turn" }).type.length + session.projection().length;
+  return session.nextAction({ moment: "after-turn" }).type.length + session.messages().length;
 }
 
 async function cpuMillis(run: () => unknown): Promise<number> {

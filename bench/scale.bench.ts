@@ -69,9 +69,9 @@ async function benchCalls(stores: PostgresStores, insert: Insert): Promise<void>
 }
 
 async function casesOf(stores: PostgresStores): Promise<readonly Case[]> {
-  const put = (bytes: number, spills = stores.spills) => succeed(spills.put(randomBytes(bytes)));
+  const put = (bytes: number, outputs = stores.outputs) => succeed(outputs.put(randomBytes(bytes)));
   const content = randomBytes(20_000);
-  const known = await succeed(stores.spills.put(randomBytes(10_000).toString("hex")));
+  const known = await succeed(stores.outputs.put(randomBytes(10_000).toString("hex")));
   const journals = Array.from({ length: CONNECTIONS }, (_, worker) => stores.journal(`journal ${worker}`));
   const entry = { type: "request", text: "x".repeat(400) };
   const leases = await Promise.all(
@@ -88,17 +88,17 @@ async function casesOf(stores: PostgresStores): Promise<readonly Case[]> {
     {
       name: "output of 20 KB, claimed by a session",
       bytes: 20_000,
-      call: (worker) => put(20_000, stores.session(`s${worker}`).spills),
+      call: (worker) => put(20_000, stores.session(`s${worker}`).outputs),
     },
     {
       name: "the same output of 20 KB by all at once",
       bytes: 20_000,
-      call: () => succeed(stores.spills.put(content)),
+      call: () => succeed(stores.outputs.put(content)),
     },
     {
       name: "reading an output of 20 KB",
       bytes: 20_000,
-      call: () => stores.spills.get("handle" in known ? known.handle : ""),
+      call: () => stores.outputs.get("handle" in known ? known.handle : ""),
     },
     { name: "entry of a log", bytes: 400, call: (worker) => succeed(journals[worker]?.append(entry)) },
     {
@@ -138,9 +138,9 @@ function lease(): unknown {
 /** Calls without disk writes, compared with the cheapest query. */
 async function benchLooks(stores: PostgresStores, pool: pg.Pool): Promise<void> {
   // Text, because outputs are text: decoding other bytes takes longer than reading them.
-  const known = await succeed(stores.spills.put(randomBytes(10_000).toString("hex")));
+  const known = await succeed(stores.outputs.put(randomBytes(10_000).toString("hex")));
   const handle = "handle" in known ? known.handle : "";
-  const select = "select content from carryover.spills where sha256 = $1";
+  const select = "select content from carryover.outputs where sha256 = $1";
   const written = stores.journal("followed");
   for (let wave = 0; wave < 20; wave += 1)
     await Promise.all(Array.from({ length: 50 }, (_, number) => succeed(written.append({ wave, number }))));
@@ -149,7 +149,7 @@ async function benchLooks(stores: PostgresStores, pool: pg.Pool): Promise<void> 
   const cases = [
     {
       name: "reading an output of 20 KB / select of its row",
-      call: () => stores.spills.get(handle),
+      call: () => stores.outputs.get(handle),
       baseline: () => pool.query(select, [Buffer.from(handle, "hex")]),
     },
     {
@@ -187,10 +187,10 @@ async function benchInventory(server: PostgresServer): Promise<void> {
     select sha256((1 + number % 2000)::text::bytea), number, gen_random_uuid(),
       to_json(encode(sha256((number % 50000)::text::bytea), 'hex') || ' ' || repeat(md5(number::text), 29))
     from generate_series(1, 100000) as number;
-    insert into inventory.spills (sha256, bytes, content)
+    insert into inventory.outputs (sha256, bytes, content)
     select sha256(number::text::bytea), 100, decode(repeat('00', 100), 'hex')
     from generate_series(0, 49999) as number;
-    analyze inventory.journals; analyze inventory.journal_entries; analyze inventory.spills`);
+    analyze inventory.journals; analyze inventory.journal_entries; analyze inventory.outputs`);
   const ratios: number[] = [];
   for (let round = 0; round < 3; round += 1) {
     const startedMs = performance.now();
@@ -217,24 +217,24 @@ async function benchGrowth({ stores, server, insert }: GrowthSetup): Promise<voi
   const rows: string[][] = [["outputs kept", "put p50", "put p99", "get p50", "get p99", "with indexes"]];
   for (const outputs of GROWTH_OUTPUTS) {
     await server.run(`
-      insert into carryover.spills (sha256, bytes, content, used_at)
+      insert into carryover.outputs (sha256, bytes, content, used_at)
       select sha256(body), length(body), body, now() - number * interval '1 second'
       from (select number, convert_to(repeat(md5(number::text), 32), 'UTF8') as body
-            from generate_series((select count(*) from carryover.spills) + 1, ${outputs}) as number) as made
+            from generate_series((select count(*) from carryover.outputs) + 1, ${outputs}) as number) as made
       on conflict do nothing`);
-    await server.run("analyze carryover.spills");
+    await server.run("analyze carryover.outputs");
     const handles = (
       await server.run(
-        "select encode(sha256, 'hex') from carryover.spills where bytes <= 2000 order by random() limit 500",
+        "select encode(sha256, 'hex') from carryover.outputs where bytes <= 2000 order by random() limit 500",
       )
     ).split("\n");
     const put = await inTurns(
-      () => succeed(stores.spills.put(randomBytes(1_000))),
+      () => succeed(stores.outputs.put(randomBytes(1_000))),
       () => insert(1_000),
     );
     let next = 0;
     const get = await inTurns(
-      () => stores.spills.get(handles[next++ % handles.length] ?? ""),
+      () => stores.outputs.get(handles[next++ % handles.length] ?? ""),
       () => insert(1_000),
     );
     rows.push([
@@ -243,7 +243,7 @@ async function benchGrowth({ stores, server, insert }: GrowthSetup): Promise<voi
       ratio(put.own, put.plain, 0.99),
       ratio(get.own, get.plain, 0.5),
       ratio(get.own, get.plain, 0.99),
-      `${(Number(await server.run("select pg_total_relation_size('carryover.spills')")) / 1e6).toFixed(0)} MB`,
+      `${(Number(await server.run("select pg_total_relation_size('carryover.outputs')")) / 1e6).toFixed(0)} MB`,
     ]);
   }
   printTable("The same as the store grows, as a multiple of a plain insert of 1 KB", rows);
@@ -252,7 +252,7 @@ async function benchGrowth({ stores, server, insert }: GrowthSetup): Promise<voi
 async function benchBytes(server: PostgresServer): Promise<void> {
   const rows: string[][] = [["table", "rows", "bytes a row beside the content", "of them in indexes"]];
   const tables = [
-    ["spills", "bytes"],
+    ["outputs", "bytes"],
     ["journal_entries", "length(value)"],
     ["records", "length(value)"],
   ] as const;
@@ -260,10 +260,10 @@ async function benchBytes(server: PostgresServer): Promise<void> {
     insert into carryover.records (scope, key, id, version, value, write_id)
     select '"bench"', sha256(number::text::bytea), to_json(number::text), 1, repeat('x', 1000), gen_random_uuid()
     from generate_series(1, 10000) as number`);
-  await server.run("vacuum full carryover.spills, carryover.journal_entries, carryover.records");
+  await server.run("vacuum full carryover.outputs, carryover.journal_entries, carryover.records");
   for (const [table, size] of tables) {
     const answer = await server.run(
-      `select count(*), (pg_total_relation_size('carryover.${table}') - sum(coalesce(pg_column_size(${table === "spills" ? "content" : "value"}), 0))) / count(*), pg_indexes_size('carryover.${table}') / count(*) from carryover.${table} where ${size} is not null`,
+      `select count(*), (pg_total_relation_size('carryover.${table}') - sum(coalesce(pg_column_size(${table === "outputs" ? "content" : "value"}), 0))) / count(*), pg_indexes_size('carryover.${table}') / count(*) from carryover.${table} where ${size} is not null`,
     );
     const [count = "", overhead = "", indexes = ""] = answer.split("|");
     const whole = (bytes: string): string => bytes.split(".")[0] ?? "";
@@ -274,7 +274,7 @@ async function benchBytes(server: PostgresServer): Promise<void> {
 
 async function benchCleaning(stores: PostgresStores, server: PostgresServer): Promise<void> {
   await server.run(
-    "update carryover.spills set used_at = now() - interval '15 days' where content is not null",
+    "update carryover.outputs set used_at = now() - interval '15 days' where content is not null",
   );
   const startedMs = performance.now();
   const report = await succeed(stores.clean());

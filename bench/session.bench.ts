@@ -20,12 +20,12 @@ export async function benchSession(): Promise<void> {
   await benchTurns();
 }
 
-/** The cost of one more message with decision and projection, compared with a JSON round trip of everything. */
+/** The cost of one more message with decision and messages, compared with a JSON round trip of everything. */
 async function benchMessage(): Promise<void> {
   const withTools = opencode.decode(generateSession({ messages: MESSAGES, toolResults: MESSAGES * 0.75 }));
   const textOnly = opencode.decode(generateTexts(MESSAGES, 300));
   const rows: string[][] = [
-    ["one message more", "MB", "CPU ms", "bar", "append + nextAction + projection / JSON", "bar"],
+    ["one message more", "MB", "CPU ms", "bar", "append + nextAction + messages / JSON", "bar"],
   ];
   const cases: readonly SessionCase[] = [
     { name: "10,000 messages of 300 chars, nothing due", base: textOnly, options: ROOMY, feed: "append" },
@@ -70,7 +70,7 @@ function cpuMillis(run: () => unknown, times: number): number {
   return (user + system) / 1_000 / times;
 }
 
-/** A function that adds one message and asks for the action and the projection. */
+/** A function that adds one message and asks for the action and the messages to send. */
 async function growing({ base, options, feed, moment = "before-call" }: SessionCase): Promise<() => number> {
   const session = await started(base, options);
   let list: Message[] = [...base];
@@ -83,7 +83,7 @@ async function growing({ base, options, feed, moment = "before-call" }: SessionC
       session.observe(list);
     }
     const action = session.nextAction({ moment });
-    return session.projection().length + action.type.length;
+    return session.messages().length + action.type.length;
   };
 }
 
@@ -142,7 +142,7 @@ async function requestMillis(messages: Transcript, options: SessionOptions): Pro
       const start = process.cpuUsage();
       session.append(message);
       await session.prepare({ moment: "after-turn" });
-      session.projection();
+      session.messages();
       const { user, system } = process.cpuUsage(start);
       best[index] = Math.min(best[index] ?? 0, (user + system) / 1_000);
     }
@@ -244,7 +244,7 @@ async function runTurns(options: SessionOptions): Promise<TurnsRun> {
   for (let turn = 1; turn <= TURNS; turn++) {
     for (const message of messagesOf(turn)) session.append(message);
     await session.prepare({ moment: "after-turn" });
-    session.projection();
+    session.messages();
     if (turn % BLOCK_TURNS !== 0) continue;
     const { user, system } = process.cpuUsage(start);
     blockMicros.push(user + system);
@@ -253,7 +253,7 @@ async function runTurns(options: SessionOptions): Promise<TurnsRun> {
   return {
     blockMicros,
     stateChars: JSON.stringify(session).length,
-    shownChars: JSON.stringify(session.projection()).length,
+    shownChars: JSON.stringify(session.messages()).length,
   };
 }
 

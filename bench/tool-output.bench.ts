@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { createFileSpillStore } from "../src/stores/files/spill-store.ts";
+import { createFileOutputStore } from "../src/stores/files/output-store.ts";
 import { truncateToolContent } from "../src/tool-output/truncate-tool-content.ts";
 import { printTable } from "./measure.ts";
 
@@ -36,27 +36,27 @@ interface OutputCase {
   readonly create: () => string;
 }
 
-/** Prints what bounding and spilling a huge output costs beside writing and hashing the same bytes, in time and memory. */
+/** Prints what trimming and saving a huge output costs beside writing and hashing the same bytes, in time and memory. */
 export async function benchToolOutput(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "carryover-bench-"));
   const rows: string[][] = [
-    ["output", "MB", "bound + spill / write + hash", "by CPU time", "extra RSS", "kept after", "bar"],
+    ["output", "MB", "trim + save / write + hash", "by CPU time", "extra RSS", "kept after", "bar"],
   ];
   try {
     for (const { name, bar, create } of CASES) {
       const text = flat(create());
-      const store = createFileSpillStore({ root: join(folder, "spill"), cleaning: "never" });
-      const bound = () => truncateToolContent([{ type: "text", text }], undefined, store);
+      const store = createFileOutputStore({ root: join(folder, "outputs"), cleaning: "never" });
+      const trim = () => truncateToolContent([{ type: "text", text }], undefined, store);
       await collectGarbage();
       const heapBefore = process.memoryUsage().heapUsed;
-      const { result, extraBytes } = await watchMemory(bound);
+      const { result, extraBytes } = await watchMemory(trim);
       await collectGarbage();
       const keptBytes = process.memoryUsage().heapUsed - heapBefore;
 
       const ratios: Cost[] = [];
       for (let round = 0; round < ROUNDS; round++) {
         const base = await costOf(() => writeAndHash(join(folder, "plain"), text));
-        const own = await costOf(bound);
+        const own = await costOf(trim);
         ratios.push({ wallMs: own.wallMs / base.wallMs, cpuMs: own.cpuMs / base.cpuMs });
       }
       rows.push([
@@ -72,7 +72,7 @@ export async function benchToolOutput(): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  printTable("Bounding and spilling a huge tool output against writing and hashing the same bytes", rows);
+  printTable("Trimming and saving a huge tool output against writing and hashing the same bytes", rows);
 }
 
 /** The minimum work of storing an output: hashing its bytes and writing them. */

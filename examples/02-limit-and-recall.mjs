@@ -1,6 +1,6 @@
-// Bound a long tool output before the model sees it, then read back the part it asks for.
+// Trim a long tool output before the model sees it, then read back the part it asks for.
 import assert from "node:assert/strict";
-import { boundToolOutput, createMemorySpillStore } from "carryover";
+import { createMemoryOutputStore, trimToolOutput } from "carryover";
 
 // What a build printed: 3,000 lines, coloured, with the one line that matters in the middle, and a screenshot.
 const lines = Array.from(
@@ -10,9 +10,9 @@ const lines = Array.from(
 lines[1_499] = "\x1b[31merror\x1b[0m 1500 cannot find the module ./missing";
 const screenshot = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
 
-const store = createMemorySpillStore();
+const store = createMemoryOutputStore();
 const limits = { maxLines: 8 };
-const output = await boundToolOutput([{ type: "text", text: lines.join("\n") }, screenshot], {
+const output = await trimToolOutput([{ type: "text", text: lines.join("\n") }, screenshot], {
   limits,
   store,
 });
@@ -31,7 +31,7 @@ const recalled = whole?.split("\n").find((line) => line.includes("error"));
 console.log(`\nRecalled from the store: ${recalled}`);
 assert.match(recalled ?? "", /cannot find the module/);
 
-// An output is bounded once: what was left out is kept with it, as the `cut` of its tool part.
+// An output is trimmed once: what was left out is kept with it, as the `cut` of its tool part.
 assert.equal(output.cut?.method, "head-tail");
-const again = await boundToolOutput(output.blocks, { limits, store, cut: output.cut });
+const again = await trimToolOutput(output.blocks, { limits, store, cut: output.cut });
 assert.equal(again.blocks, output.blocks);

@@ -43,14 +43,14 @@ const session = createSession(
 
 // The host owns the messages; the session only looks.
 session.observe(transcript);
-const before = session.projection();
+const before = session.messages();
 console.log(`${before.length} messages, about ${session.status().tokens} tokens`);
 assert.ok(!session.nextAction().fits);
 
 // Everything the session can do by itself; what comes back is for whoever calls the model.
 const ready = await session.prepare();
 assert.deepEqual(ready, { type: "none", reason: "under-limit", fits: true });
-const after = session.projection();
+const after = session.messages();
 console.log(`${after.length} messages, about ${session.status().tokens} tokens, after:`);
 for (const { step, reason, tokensBefore, tokensAfter } of session.ledger())
   console.log(`  ${step} (${reason}): ${tokensBefore} -> ${tokensAfter}`);
@@ -58,7 +58,7 @@ assert.ok(after.length < before.length);
 assert.ok(calls >= 1);
 assert.ok(JSON.stringify(after).includes("Understand every module."));
 
-// The last question stands word for word, and what was folded is hidden, not deleted.
+// The last question stands word for word, and what was summarized is hidden, not deleted.
 assert.ok(JSON.stringify(after).includes("Question 11"));
 const found = await session.recall({ search: "Question 2:" });
 assert.equal(found.status, "matches");
@@ -69,5 +69,5 @@ assert.ok(recalled.status === "found" && recalled.text.startsWith("Module 2:"));
 const count = (type) => events.filter((event) => event.type === type).length;
 assert.equal(count("compaction_start"), count("compaction_end"));
 while ((await session.undo()).status === "undone");
-assert.deepEqual(session.projection(), before);
+assert.deepEqual(session.messages(), before);
 console.log("Undone: the window is what it was.");

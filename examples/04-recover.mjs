@@ -49,7 +49,7 @@ while (answer === undefined) {
   const action = await session.prepare();
   assert.notEqual(action.type, "give-up", action.message);
   try {
-    answer = send(session.projection());
+    answer = send(session.messages());
   } catch (error) {
     const report = session.onProviderError(error);
     steps.push(report.class);
@@ -61,8 +61,8 @@ for (const { reason, tokensBefore, tokensAfter } of session.ledger())
 session.append(answer);
 
 assert.deepEqual(steps, ["context_overflow"]);
-assert.equal(session.projection().at(-1).id, "answer");
-assert.ok(JSON.stringify(session.projection()).includes("Do all tests pass?"));
+assert.equal(session.messages().at(-1).id, "answer");
+assert.ok(JSON.stringify(session.messages()).includes("Do all tests pass?"));
 
 // The window that the provider named is remembered, and what went can be recalled.
 assert.equal(session.status().contextWindowTokens, WINDOW_TOKENS);

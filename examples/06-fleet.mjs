@@ -43,7 +43,7 @@ const opened = await first.stores.open();
 assert.equal(opened.status, "open", opened.reason);
 await first.session.restore(transcript);
 await first.session.prepare();
-const shown = JSON.stringify(first.session.projection());
+const shown = JSON.stringify(first.session.messages());
 const [, handle] = /handle(?: and sha256)? (\w{64})/.exec(shown) ?? [];
 console.log(`The model sees ${shown.length} of ${output.length} characters, and the handle ${handle}.`);
 await first.stores.close();
@@ -51,7 +51,7 @@ await first.stores.close();
 // On the second one the same messages give the same window, and what was cut can be read again.
 const second = openMachine();
 await second.session.restore(transcript);
-assert.equal(JSON.stringify(second.session.projection()), shown);
+assert.equal(JSON.stringify(second.session.messages()), shown);
 const recalled = await second.session.recall(handle, { fromLine: 2_001, toLine: 2_001 });
 console.log(`Recalled on the second machine: ${recalled.text.trim()}`);
 assert.ok(recalled.text.includes("line 2000 of the build"));

@@ -5,7 +5,7 @@ import { root } from "./run.mjs";
 // depend on entries. `runtimes` is what other runtimes run.
 const entries = {
   engine:
-    'export { boundToolOutput, classifyProviderError, createSession, forkContext, redactSecrets } from "./dist/index.js";',
+    'export { trimToolOutput, classifyProviderError, createSession, forkContext, redactSecrets } from "./dist/index.js";',
   fork: 'export { buildForkPreamble, formatMessagesAsContext, processMessagesForFork } from "./dist/documented.js"; export { opencode } from "./dist/formats.js";',
   runtimes: 'export * from "./dist/index.js"; export * from "./dist/documented.js";',
 };

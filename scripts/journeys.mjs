@@ -7,10 +7,10 @@ import { buildPage } from "./build-page.mjs";
 import { root } from "./run.mjs";
 
 // Lists the files of src/ with a named function that ran in a journey: what somebody meets who follows it with a
-// debugger. npm run journeys [-- --files] [idle-turn bounded-output fork inspect]
+// debugger. npm run journeys [-- --files] [idle-turn trimmed-output fork inspect]
 const JOURNEYS = {
   "idle-turn": { title: "one idle turn of a session" },
-  "bounded-output": { title: "a tool output bounded, later recalled" },
+  "trimmed-output": { title: "a tool output trimmed, later recalled" },
   fork: { title: "fork: call, launch, graft, delivery" },
   inspect: { title: "inspect --open, from argv to a pixel" },
 };

@@ -67,7 +67,7 @@ async function replay(format: string, recorded: Transcript): Promise<Pruned> {
     bareTokens: tokensOf(messages.map(withoutReasoning)),
     batches: batches.length,
     edits: batches.reduce((sum, { edits }) => sum + edits.length, 0),
-    sentTokens: tokensOf(session.projection()),
+    sentTokens: tokensOf(session.messages()),
   };
 }
 
@@ -86,7 +86,7 @@ function openSession(now: () => number): Session {
     {
       model: MODEL,
       limits: { contextTokens: 200_000, outputTokens: 32_000 },
-      // As in the plugin: the agent bounds its outputs and compacts by itself.
+      // As in the plugin: the agent trims its outputs and compacts by itself.
       toolOutput: "off",
       compactAt: "never",
     },

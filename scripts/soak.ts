@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { brokenFigures, runSoak, type SoakRow } from "../test/soak/run-soak.ts";
-import { SPILL_CAP_BYTES } from "../test/soak/soak-protocol.ts";
+import { OUTPUT_CAP_BYTES } from "../test/soak/soak-protocol.ts";
 import { bundleChild } from "../test/stores/bundle-child.ts";
 
 // Longer says nothing new, and a forgotten run must end.
@@ -40,6 +40,6 @@ function print(row: SoakRow): void {
     `   heap ${memory(row.heapMiB, row.heapDrift)}, resident ${memory(row.residentMiB, row.residentDrift)}`,
   );
   console.log(
-    `   descriptors ${row.descriptorDrift >= 0 ? "+" : ""}${row.descriptorDrift}, spills at most ${row.maxSpillBytes} of ${SPILL_CAP_BYTES} bytes, ${row.faults.length} faults`,
+    `   descriptors ${row.descriptorDrift >= 0 ? "+" : ""}${row.descriptorDrift}, outputs at most ${row.maxOutputBytes} of ${OUTPUT_CAP_BYTES} bytes, ${row.faults.length} faults`,
   );
 }

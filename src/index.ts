@@ -16,7 +16,7 @@ export type {
 } from "./compaction/provider-errors/classify-provider-error.ts";
 export { classifyProviderError } from "./compaction/provider-errors/doors.ts";
 export type { ProviderErrorClass } from "./compaction/provider-errors/look-alikes.ts";
-export type { RecoveryRung } from "./compaction/recover.ts";
+export type { RecoveryStep } from "./compaction/recover.ts";
 export type { Representation } from "./compaction/summary/message.ts";
 export type { Pin } from "./compaction/summary/pins.ts";
 export type { CompactAt, Threshold } from "./compaction/trigger/compact-at.ts";
@@ -28,11 +28,11 @@ export {
 } from "./compaction/trigger/compaction-settings.ts";
 export type { ModelLimits, OverflowSettings } from "./compaction/trigger/overflow.ts";
 export {
-  chooseForkWay,
-  type ForkWay,
-  type ForkWayChoice,
-  type ForkWayFacts,
-} from "./fork/context/choose-way.ts";
+  chooseInheritMode,
+  type InheritChoice,
+  type InheritFacts,
+  type InheritMode,
+} from "./fork/context/choose-inherit-mode.ts";
 export type { ProcessingStats } from "./fork/context/format.ts";
 export type { ForkOptions } from "./fork/context/options.ts";
 export { type ForkContext, forkContext } from "./fork/fork.ts";
@@ -101,8 +101,8 @@ export {
 export type { StoredState as SessionState } from "./session/stored-state.ts";
 export type { ProviderManagement } from "./session/window.ts";
 export { createMemoryJournal } from "./stores/memory/journal.ts";
+export { createMemoryOutputStore } from "./stores/memory/output-store.ts";
 export { createMemoryRecordStore } from "./stores/memory/record-store.ts";
-export { createMemorySpillStore } from "./stores/memory/spill-store.ts";
 export { createSystemClock } from "./stores/system-clock.ts";
 export { ConfigurationError } from "./text/check.ts";
 export { fence } from "./text/fence.ts";
@@ -120,16 +120,16 @@ export {
   type TokenEstimator,
   type TokenFamily,
 } from "./text/tokens/estimate-tokens.ts";
-export { type BoundToolOutputOptions, boundToolOutput } from "./tool-output/doors.ts";
+export { type TrimToolOutputOptions, trimToolOutput } from "./tool-output/doors.ts";
 export {
   DEFAULT_TOOL_OUTPUT_LIMITS,
   type RawToolOutputLimits,
   type ToolOutputLimits,
   type TruncateMode,
 } from "./tool-output/limits.ts";
+export type { OutputFailure, OutputRef, OutputStore } from "./tool-output/output-store.ts";
 export type { BytesBlock, OtherBlock, TextBlock, ToolContentBlock } from "./tool-output/read-blocks.ts";
-export type { SpillFailure, SpillRef, SpillStore } from "./tool-output/spill.ts";
-export type { BoundedToolOutput, ToolOutputResult } from "./tool-output/truncate-tool-content.ts";
+export type { ToolOutputResult, TrimmedToolOutput } from "./tool-output/truncate-tool-content.ts";
 export { renderMessage, type ToolResult, toolResults } from "./transcript/content.ts";
 export {
   type ContextEstimateOptions,

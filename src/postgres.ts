@@ -1,4 +1,4 @@
-export type { PostgresCleanReport, PostgresSpillLimits } from "./stores/postgres/clean-spills.ts";
+export type { PostgresCleanReport, PostgresOutputLimits } from "./stores/postgres/clean-outputs.ts";
 export type { PostgresDatabaseOptions } from "./stores/postgres/database.ts";
 export { createPostgresStores, type PostgresStoresOptions } from "./stores/postgres/door.ts";
 export type {

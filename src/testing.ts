@@ -12,8 +12,8 @@ export {
 } from "./testing/contracts/host-contract.ts";
 export {
   journalContract,
+  outputStoreContract,
   recordStoreContract,
-  spillStoreContract,
 } from "./testing/contracts/store-contracts.ts";
 export type { DriverUnderTest, StorePlace, TestRunner } from "./testing/contracts/test-runner.ts";
 export { deepFreeze, type FormatContract, type FormatLaw, formatLaws } from "./testing/format-contract.ts";

@@ -57,7 +57,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
 const WORLDLY = ["stores", "plugin", "agents", "middleware", "hosts", "testing", "eval", "inspector", "cli"];
 /** What a store may import of the engine: ports, and texts of errors; nothing that decides. */
 const PORTS = [
-  "tool-output/spill.ts",
+  "tool-output/output-store.ts",
   "compaction/ports/summarizer.ts",
   "session/journal.ts",
   "fork/life/record-store.ts",

@@ -29,13 +29,13 @@ const hide = {
 } as const;
 const wire = [{ role: "user", content: "hi" }] as const;
 const hideFirst = { ...hide, messageId: formats.openaiChat.decode(wire)[0]?.id ?? "" };
-const wayFacts = {
+const inheritFacts = {
   setting: "auto",
   hook: "seen",
   receiver: "same",
-  viewAgeMs: 0,
+  lastRequestAgeMs: 0,
   fullTokens: 1,
-  graduatedTokens: 1,
+  trimmedTokens: 1,
   fixedTokens: 1,
   cacheReadPrice: 1,
   cacheWritePrice: 1,
@@ -204,11 +204,11 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    name: "chooseForkWay",
-    call: (o) => main.chooseForkWay(o),
-    good: wayFacts,
+    name: "chooseInheritMode",
+    call: (o) => main.chooseInheritMode(o),
+    good: inheritFacts,
     typo: ["windowToken", "windowTokens"],
-    wrong: [{ setting: "best" }, 'setting is "best"; give "auto" or "exact" or "graduated" or "text"'],
+    wrong: [{ setting: "best" }, 'setting is "best"; give "auto" or "full" or "trimmed" or "text"'],
   },
   {
     name: "omitForChild",
@@ -295,8 +295,8 @@ const ROWS: readonly Row[] = [
     wrong: [{ onProblem: 7 }, "onProblem is 7; give a function"],
   },
   {
-    name: "boundToolOutput",
-    call: (o) => main.boundToolOutput("x", o),
+    name: "trimToolOutput",
+    call: (o) => main.trimToolOutput("x", o),
     good: {},
     typo: ["limit", "limits"],
     wrong: [
@@ -354,7 +354,7 @@ const ROWS: readonly Row[] = [
     call: (o) => main.createSession(o),
     at: "ports",
     good: { clock },
-    typo: ["spill", "spills"],
+    typo: ["output", "outputs"],
     wrong: [{ clock: 7 }, NO_CLOCK],
   },
   {
@@ -386,7 +386,7 @@ const ROWS: readonly Row[] = [
     typo: ["systemChar", "systemChars"],
     wrong: [{ toolsChars: "9k" }, 'toolsChars is "9k"; give a number of 0 or more'],
   },
-  { name: "createFileSpillStore", call: (o) => node.createFileSpillStore(o), ...FILES },
+  { name: "createFileOutputStore", call: (o) => node.createFileOutputStore(o), ...FILES },
   {
     name: "createFileJournal",
     call: (o) => node.createFileJournal(o),
@@ -395,8 +395,8 @@ const ROWS: readonly Row[] = [
   },
   { name: "createFileRecordStore", call: (o) => node.createFileRecordStore(o), ...FILES },
   {
-    name: "cleanSpills",
-    call: (o) => node.cleanSpills(o),
+    name: "cleanOutputs",
+    call: (o) => node.cleanOutputs(o),
     good: { root },
     typo: ["maxByte", "maxBytes"],
     wrong: [{ maxAgeMs: "7d" }, 'maxAgeMs is "7d"; give a number of 0 or more'],
@@ -514,10 +514,10 @@ describe("settings", () => {
 
   it("of tool outputs mean the same in a session and alone: what is not named keeps its default", async () => {
     const long = `${"x".repeat(80)}\n`.repeat(1_000);
-    const alone = await main.boundToolOutput(long, { limits: { maxLines: 5_000 } });
+    const alone = await main.trimToolOutput(long, { limits: { maxLines: 5_000 } });
     expect(alone.truncated).toBe(true);
-    const bounding = main.createSession({ clock }, { toolOutput: { maxLines: 5_000 } });
-    bounding.append({
+    const trimming = main.createSession({ clock }, { toolOutput: { maxLines: 5_000 } });
+    trimming.append({
       id: "a",
       role: "assistant",
       parts: [
@@ -530,7 +530,7 @@ describe("settings", () => {
         },
       ],
     });
-    expect(bounding.nextAction()).toMatchObject({ type: "bound-outputs" });
+    expect(trimming.nextAction()).toMatchObject({ type: "trim-outputs" });
   });
 });
 
@@ -562,7 +562,7 @@ describe("what cannot be meant", () => {
     [
       "encode of a session",
       () => formats.openaiChat.encode(wild(session())),
-      "transcript is an object with append, observe, nextAction, run, restore, toJSON; give what its projection() gives",
+      "transcript is an object with append, observe, nextAction, run, restore, toJSON; give what its messages() gives",
     ],
     ["createSession()", () => main.createSession(wild(undefined)), `ports.clock is missing; ${CLOCK}`],
     [

@@ -62,7 +62,7 @@ describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) =>
 
         const session = createSession({ clock: createFakeClock() });
         session.observe(transcript);
-        expect(pairs(session.projection())).toEqual(expected);
+        expect(pairs(session.messages())).toEqual(expected);
         const sent = format.apply(wire, session.edits(), { at });
         expect(pairs(format.decode(sent))).toEqual(expected);
 
@@ -95,7 +95,7 @@ describe.each(FORMATS)("calls that share an id in $name", ({ format, write }) =>
         const session = createSession({ clock: createFakeClock() }, { limits });
         session.observe(format.decode(wire));
         await session.prepare({ moment: "after-turn" });
-        const shown = JSON.stringify(session.projection());
+        const shown = JSON.stringify(session.messages());
         const handles = session.edits().flatMap((edit) => edit.omitted?.handle ?? []);
         const recalled = await Promise.all(handles.map((handle) => session.recall(handle)));
         const texts = recalled.map((each) => (each.status === "found" ? each.text : ""));
@@ -127,7 +127,7 @@ describe.each(APART)("results in $name that come before their calls, or without 
         const wire = write({ ...history, steps });
         const session = createSession({ clock: createFakeClock() });
         session.observe(format.decode(wire));
-        const sent = JSON.stringify(session.projection());
+        const sent = JSON.stringify(session.messages());
         const handles = session.edits().flatMap((edit) => edit.omitted?.handle ?? []);
         const recalled = await Promise.all(handles.map((handle) => session.recall(handle)));
         const texts = recalled.map((each) => (each.status === "found" ? each.text : ""));

@@ -94,7 +94,7 @@ describe("carryover compact", () => {
     async (_, file) => {
       writeFileSync(path, file.text);
       expect(await file.goOn(file.text)).toMatchObject({ status: 200 });
-      const { stdout } = await carryover(["compact", path, "--keep", "2000", "--fold", "--json"]);
+      const { stdout } = await carryover(["compact", path, "--keep", "2000", "--local", "--json"]);
       const { text, thoughts, kept } = JSON.parse(stdout);
       expect((await compacted(text)).text).toContain("call_23");
       expect(kept.messages).toBeGreaterThan(1);
@@ -109,7 +109,7 @@ describe("carryover compact", () => {
     ...boundFiles({ model: "deepseek-v4-pro" }).filter(({ format }) => format === "pi"),
   ])("keeps in $format the thoughts that its model takes", async (file) => {
     writeFileSync(path, file.text);
-    const { stdout } = await carryover(["compact", path, "--keep", "2000", "--fold", "--json"]);
+    const { stdout } = await carryover(["compact", path, "--keep", "2000", "--local", "--json"]);
     const { text, thoughts } = JSON.parse(stdout);
     expect(thoughts).toBe(0);
     expect(await file.thoughts(text)).toBeGreaterThan(1);
@@ -132,10 +132,10 @@ describe("carryover compact", () => {
   });
 
   it("gives a program the report and the session in one", async () => {
-    const { stdout } = await carryover(["compact", path, "--keep", "2000", "--fold", "--json"]);
+    const { stdout } = await carryover(["compact", path, "--keep", "2000", "--local", "--json"]);
     const { text, summaryBy, ...report } = JSON.parse(stdout);
     expect(report).toMatchObject({ status: "compacted", format: "claude-code" });
-    expect(summaryBy).toBe("fold");
+    expect(summaryBy).toBe("local");
     expect((await compacted(text)).boundary).toBeGreaterThanOrEqual(0);
   });
 
@@ -163,7 +163,7 @@ describe("carryover compact", () => {
       .map(({ format, text }) => [format, text] as const),
   ])("leaves what was summed up in the file of %s, where its handles find it", async (_, text) => {
     writeFileSync(path, text);
-    const { status } = await carryover(["compact", path, "--keep", "2000", "--fold", "--write"]);
+    const { status } = await carryover(["compact", path, "--keep", "2000", "--local", "--write"]);
     expect(status).toBe(0);
     const { transcript: before } = await readTranscript(Buffer.from(text));
     const { transcript: after } = await readTranscript(readFileSync(path));
@@ -187,7 +187,7 @@ describe("carryover compact", () => {
   it("puts what was summed up behind the request that stays before the compaction", async () => {
     // Without its last request: all of the work belongs to the first one.
     writeFileSync(path, `${claudeCode.trim().split("\n").slice(0, -1).join("\n")}\n`);
-    const { stdout } = await carryover(["compact", path, "--keep", "500", "--fold", "--json"]);
+    const { stdout } = await carryover(["compact", path, "--keep", "500", "--local", "--json"]);
     const { text, kept, summarized } = JSON.parse(stdout);
     const { transcript } = await readTranscript(Buffer.from(text));
     const boundary = findCompactionBoundary(transcript);
@@ -198,7 +198,7 @@ describe("carryover compact", () => {
   it("counts the second time what it sums up then, not what was summed up before", async () => {
     const again = async (...args: readonly string[]) =>
       JSON.parse((await carryover(["compact", path, "--json", ...args])).stdout);
-    const first = await again("--keep", "3000", "--fold", "--write");
+    const first = await again("--keep", "3000", "--local", "--write");
     const second = await again("--keep", "100");
     expect(second).toMatchObject({ status: "planned" });
     expect(second.summarized.messages + second.kept.messages).toBeLessThanOrEqual(first.kept.messages);
@@ -209,7 +209,7 @@ describe("carryover compact", () => {
     const [packed, link] = [`${path}.gz`, `${path}.link`];
     writeFileSync(packed, gzipSync(claudeCode));
     symlinkSync(packed, link);
-    const { status } = await carryover(["compact", link, "--keep", "2000", "--fold", "--write"]);
+    const { status } = await carryover(["compact", link, "--keep", "2000", "--local", "--write"]);
     expect(status).toBe(0);
     expect((await compacted(gunzipSync(readFileSync(packed)))).boundary).toBeGreaterThanOrEqual(0);
     expect(gunzipSync(readFileSync(`${packed}.bak`)).toString()).toBe(claudeCode);
@@ -277,12 +277,12 @@ describe("carryover compact", () => {
   it("gives a short session as it is, and says beside it that there is nothing to compact", async () => {
     const short = `${claudeCode.split("\n").slice(0, 3).join("\n")}\n`;
     writeFileSync(path, short);
-    const { status, stdout, stderr } = await carryover(["compact", path, "--fold"]);
+    const { status, stdout, stderr } = await carryover(["compact", path, "--local"]);
     expect(status).toBe(0);
     expect(stdout).toBe(short);
     expect(stderr).toMatch(/: nothing to compact, /);
     const out = `${path}.out`;
-    const written = await carryover(["compact", path, "--fold", "--out", out]);
+    const written = await carryover(["compact", path, "--local", "--out", out]);
     expect(written).toMatchObject({
       status: 0,
       stdout: expect.stringContaining(`Written to ${out} as it was`),
@@ -295,11 +295,12 @@ describe("carryover compact", () => {
 
   it.each([
     { args: ["--write"], says: /There is nothing to write/ },
-    { args: ["--fold", "--write", "--out", "x"], says: /--write and --out name two places/ },
+    { args: ["--fold"], says: /--fold is now --local/ },
+    { args: ["--local", "--write", "--out", "x"], says: /--write and --out name two places/ },
     { args: ["--model", "m"], says: /--model and --url belong together/ },
     { args: ["--model", "m", "--url", "nowhere"], says: /nowhere is no address of an API/ },
     { args: ["--model", "m", "--url", "file:///etc"], says: /is no address of an API/ },
-    { args: ["--model", "m", "--url", "http://x", "--fold"], says: /--fold is without a model/ },
+    { args: ["--model", "m", "--url", "http://x", "--local"], says: /--local is without a model/ },
     { args: ["--model", "m", "--url", "http://x", "--key-env", "UNSET"], says: /UNSET is not set/ },
     { args: ["--key-env", "HOME"], says: /--key-env is for a model/ },
     { args: ["--window", "wide"], says: /Give a whole number/ },

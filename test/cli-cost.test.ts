@@ -28,12 +28,14 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("carryover cost", () => {
-  it("says what a session cost, how much was rewriting, and what broke the cache", async () => {
+  it("says what a session cost, how much was for cache misses, and why the cache was missed", async () => {
     const { status, stdout, stderr } = await carryover(["cost", file]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^\$\d\.\d+ for 3 requests of claude-opus-4-6$/m);
-    expect(stdout).toMatch(/^\$0\.\d+ of it \(\d+ %\) was rewriting: [\d,]+ tokens .* in 2 requests\.$/m);
-    expect(stdout).toMatch(/#2 11-16 10:13 +pause: nothing was asked for 12 minutes$/m);
+    expect(stdout).toMatch(
+      /^\$0\.\d+ of it \(\d+ %\) was for cache misses: [\d,]+ tokens .* in 2 requests\.$/m,
+    );
+    expect(stdout).toMatch(/#2 11-16 10:13 +idle too long: nothing was asked for 12 minutes$/m);
     expect(stdout).toMatch(/#3 11-16 10:14 +changed tools: the tool Grep added$/m);
     expect(stdout).toContain("Prices: platform.claude.com, model and pricing pages, read on 2026-11-16");
   });
@@ -57,7 +59,7 @@ describe("carryover cost", () => {
     expect(status).toBe(0);
     const cost = JSON.parse(stdout);
     expect(cost.totals.requests).toBe(4);
-    expect(cost.byCause.map(({ cause }: { cause: string }) => cause)).toContain("pause");
+    expect(cost.byCause.map(({ cause }: { cause: string }) => cause)).toContain("idle");
     expect(threads.stdout).toBe(stdout);
   });
 

@@ -96,8 +96,8 @@ describe("nothing of a session, a file name or an argument reaches the terminal 
     ["fork as messages", () => ["fork", session("claude-code"), "--as", "messages"]],
     ["fork for a program", () => ["fork", session(), "--json"]],
     ["compact", () => ["compact", session("codex"), "--keep", "200"]],
-    ["compact, folded", () => ["compact", session(), "--fold", "--keep", "200"]],
-    ["compact for a program", () => ["compact", session(), "--fold", "--json"]],
+    ["compact, folded", () => ["compact", session(), "--local", "--keep", "200"]],
+    ["compact for a program", () => ["compact", session(), "--local", "--json"]],
     ...["claude-code", "codex", "pi"].map(
       (agent) =>
         [`handoff to ${agent}`, () => ["handoff", session(), "--to", agent, "--cwd", folder]] as const,

@@ -26,7 +26,7 @@ describe("what --json prints", () => {
   const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
     inspect: [[sample]],
     fork: [[sample]],
-    compact: [[sample], [sample, "--fold"]],
+    compact: [[sample], [sample, "--local"]],
     handoff: [[sample, "--to", "codex", "--dry-run"]],
     rescue: [[sample, "--dry-run"]],
     recall: [[sample, "invoice"]],

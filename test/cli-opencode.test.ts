@@ -40,7 +40,7 @@ describe.skipIf(!isThere)("what is written for OpenCode", () => {
   });
 
   it.each([
-    ["compact", "--fold"],
+    ["compact", "--local"],
     ["fork", "--as", "messages"],
   ])("by %s is a session that OpenCode imports, reads alike and finds again", async (command, ...flags) => {
     const sandbox = createSandbox();

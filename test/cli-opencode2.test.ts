@@ -66,7 +66,7 @@ describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
   it("is what `export` writes to every command that takes a file", async () => {
     const file = join(host.sandbox.root, "session.json");
     writeFileSync(file, JSON.stringify(await host.exportSession(sessionId)));
-    for (const args of [["stats"], ["fork"], ["compact", "--fold"], ["eval", "--jobs", "1"]]) {
+    for (const args of [["stats"], ["fork"], ["compact", "--local"], ["eval", "--jobs", "1"]]) {
       const [command = "", ...options] = args;
       const { status, stdout, stderr } = await carryover([command, file, ...options], {
         env: host.sandbox.env,

@@ -46,8 +46,8 @@ const WRITERS = [
     args: (file: string, out: string) => ["fork", file, "--as", "messages", "--out", out],
   },
   {
-    name: "compact --fold --out",
-    args: (file: string, out: string) => ["compact", file, "--fold", "--out", out],
+    name: "compact --local --out",
+    args: (file: string, out: string) => ["compact", file, "--local", "--out", out],
   },
   { name: "inspect --html", args: (file: string, out: string) => ["inspect", file, "--html", out] },
   {

@@ -240,7 +240,7 @@ describe("carryover rescue", () => {
     const env = { HOME: home, NODE_OPTIONS: "--max-old-space-size=64" };
     for (const args of [
       ["recall", large, "words"],
-      ["compact", large, "--fold"],
+      ["compact", large, "--local"],
     ]) {
       const { status, stderr } = await run(args, { env });
       expect(status, stderr).toBe(2);

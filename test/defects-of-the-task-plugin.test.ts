@@ -153,7 +153,7 @@ describe("defects of the original task plugin, each put right", () => {
   it("a resumed run that is out of time is timed out, and one that is cancelled is cancelled", () => {
     const resumed = afterEvents(
       completedFork(),
-      { type: "resume-asked", directive: "go on", requestId: "r1" },
+      { type: "resume-asked", task: "go on", requestId: "r1" },
       { type: "slot-given" },
       { type: "prompt-accepted", run: 2, prompt: 1, messageId: "m9" },
     );
@@ -314,7 +314,7 @@ async function startHost(options: Readonly<Record<string, unknown>> = {}) {
     store: (sessionId: string, info: Stored["info"], text: string) =>
       add(sessionId, info, [{ type: "text", text }]),
     untilDelivered: (count: number) => until(() => deliveryIdsIn(delivered()).length >= count),
-    /** Forks, and waits until the child has its directive if it got a slot. */
+    /** Forks, and waits until the child has its task if it got a slot. */
     async fork(prompt: string, sessionId = "ses_parent"): Promise<void> {
       const answer = await tool("fork", { prompt }, sessionId);
       if (answer.includes("is queued")) return;

@@ -14,10 +14,10 @@ import { filePlaceholder, outcomeText } from "../src/transcript/content.ts";
 import type { Format } from "../src/transcript/format.ts";
 import { type Message, normalizePartText, project, type Transcript } from "../src/transcript/message.ts";
 import { COMPACTION_QUESTION, type Part, type ToolPart } from "../src/transcript/part.ts";
-import { edited, editedRequest, randomProjection } from "./rig/random-history/random-projection.ts";
+import { edited, editedRequest, randomMessagesToSend } from "./rig/random-history/random-messages-to-send.ts";
 import { runs } from "./rig/runs.ts";
 
-const PROJECTIONS = 10_000;
+const MESSAGE_LISTS = 10_000;
 
 interface Encoder extends Format<unknown> {
   encode(transcript: Transcript, request?: object): unknown;
@@ -27,20 +27,20 @@ const FORMATS = [anthropic, openaiChat, openaiResponses, gemini, aiSdk].map(
   (format) => format as unknown as Encoder,
 );
 
-describe.each(FORMATS)("random projections encoded for $name", (format) => {
-  it("are taken by the provider, and say and call what the projection does", () => {
+describe.each(FORMATS)("random messages to send encoded for $name", (format) => {
+  it("are taken by the provider, and say and call what the messages to send do", () => {
     fc.assert(
-      fc.property(randomProjection(), (transcript) => checkEncoded(format, transcript)),
-      { numRuns: runs(PROJECTIONS, 300) },
+      fc.property(randomMessagesToSend(), (transcript) => checkEncoded(format, transcript)),
+      { numRuns: runs(MESSAGE_LISTS, 300) },
     );
   });
 
   it("also when the same format has read them", () => {
-    const read = randomProjection().map((transcript) => format.decode(format.encode(transcript)));
-    const projections = fc.oneof(edited(read), editedRequest(format.name));
+    const read = randomMessagesToSend().map((transcript) => format.decode(format.encode(transcript)));
+    const messageLists = fc.oneof(edited(read), editedRequest(format.name));
     fc.assert(
-      fc.property(projections, (transcript) => checkEncoded(format, transcript)),
-      { numRuns: runs(PROJECTIONS / 5, 100) },
+      fc.property(messageLists, (transcript) => checkEncoded(format, transcript)),
+      { numRuns: runs(MESSAGE_LISTS / 5, 100) },
     );
   });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { dropMedia, planRecovery, RECOVERY_LADDER, type RecoveryRung } from "../src/compaction/recover.ts";
+import { dropMedia, planRecovery, RECOVERY_STEPS, type RecoveryStep } from "../src/compaction/recover.ts";
 import { maybeSummarizeToolResults } from "../src/compaction/tool-summaries/maybe-summarize-tool-results.ts";
 import { forkContext } from "../src/fork/fork.ts";
 import { aiSdk } from "../src/formats/wires/ai-sdk/ai-sdk.ts";
@@ -117,12 +117,12 @@ describe("a file without a media type", () => {
     expect(edits.length).toBeGreaterThan(0);
   });
 
-  it("is recovered, on every step of the ladder", () => {
-    const climbed: RecoveryRung[] = [];
-    for (let rung = 0; rung < RECOVERY_LADDER.length; rung++) {
-      const tried = RECOVERY_LADDER.slice(0, rung);
+  it("is recovered, on every step of the retry steps", () => {
+    const climbed: RecoveryStep[] = [];
+    for (let step = 0; step < RECOVERY_STEPS.length; step++) {
+      const tried = RECOVERY_STEPS.slice(0, step);
       const plan = planRecovery(talkOf, { limitTokens: 900, tried, model: "not-available" });
-      if ("rung" in plan) climbed.push(plan.rung as RecoveryRung);
+      if ("step" in plan) climbed.push(plan.step as RecoveryStep);
     }
     expect(climbed.length).toBeGreaterThan(0);
   });
@@ -135,12 +135,12 @@ describe("a file without a media type", () => {
     const session = createSession(ports, options);
     session.append(talkOf[0] as Message);
     await clock.runUntilDone(session.prepare());
-    expect(session.projection()[0]?.parts).toEqual(talkOf[0]?.parts);
+    expect(session.messages()[0]?.parts).toEqual(talkOf[0]?.parts);
     for (const message of talkOf.slice(1)) {
       session.append(message);
       await clock.runUntilDone(session.prepare());
-      expect(JSON.stringify(session.projection())).not.toContain('"unreadable"');
-      for (const format of WIRES) expect(format.faults(format.encode(session.projection()))).toEqual([]);
+      expect(JSON.stringify(session.messages())).not.toContain('"unreadable"');
+      for (const format of WIRES) expect(format.faults(format.encode(session.messages()))).toEqual([]);
     }
     session.onProviderError({ status: 400, message: "prompt is too long: 30000 tokens > 24000 maximum" });
     await clock.runUntilDone(session.prepare());
@@ -148,7 +148,7 @@ describe("a file without a media type", () => {
     const state = JSON.parse(JSON.stringify(session.toJSON()));
     const again = createSession(ports, options);
     await clock.runUntilDone(again.restore(talkOf, state));
-    expect(again.projection()).toEqual(session.projection());
+    expect(again.messages()).toEqual(session.messages());
   });
 
   it.each(WIRES.map((format) => [format.name, format] as const))("is written for %s", (_, format) => {

@@ -40,7 +40,7 @@ async function tryFile(text: string, seed = 0): Promise<string | undefined> {
     if (seed % 4 > 0) return undefined;
     const session = createSession({ clock: createFakeClock() });
     session.observe(transcript);
-    session.projection();
+    session.messages();
     handOff(transcript, {
       target: TARGETS[(seed / 4) % TARGETS.length] ?? "pi",
       head: { id: "handed-over", cwd: "/", at: 1, title: "A talk", newId: randomUUID },

@@ -80,8 +80,8 @@ const WHERE_ELSE: Readonly<Record<string, string>> = {
   SummarizeOptions: "given to a summarizer, not by a person",
   EstimateTokensOptions: "in the section of estimates",
   FileRecordStoreOptions: "in the section of file journals",
-  PostgresSpillLimits: "given to `clean` of the stores",
-  CleanSpillsOptions: "in the section of file spills",
+  PostgresOutputLimits: "given to `clean` of the stores",
+  CleanOutputsOptions: "in the section of file saved outputs",
   DEFAULT_TOOL_OUTPUT_LIMITS: "a value",
   DEFAULT_COMPACTION_SETTINGS: "a value",
 };

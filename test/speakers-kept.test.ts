@@ -6,7 +6,7 @@ import { planCompaction } from "../src/compaction/plan/plan-compaction.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../src/compaction/trigger/compaction-settings.ts";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import { handOff } from "../src/handoff/handoff.ts";
-import { shadowOf, textToPutBack } from "../src/plugin/window/put-back.ts";
+import { backupSummaryOf, textToRestore } from "../src/plugin/window/restore-after-compaction.ts";
 import { createSession } from "../src/session/session.ts";
 import type { Transcript } from "../src/transcript/message.ts";
 import type { Part } from "../src/transcript/part.ts";
@@ -73,7 +73,7 @@ describe("who said it cannot be forged in what is kept", { timeout: 900_000 }, (
     );
   });
 
-  it("by what is put back after a compaction", async () => {
+  it("by what is restored after a compaction", async () => {
     await fc.assert(
       fc.asyncProperty(conversation, breakOut, breakOut, async (said, step, status) => {
         const plan: Part = {
@@ -88,7 +88,7 @@ describe("who said it cannot be forged in what is kept", { timeout: 900_000 }, (
           { id: "plan", role: "assistant" as const, parts: [plan] },
         ];
         const summed = { transcript, pin: [], directory: "/nowhere", redaction: {} };
-        const text = await textToPutBack(summed, { maxChars: 16_000 });
+        const text = await textToRestore(summed, { maxChars: 16_000 });
         expect(forkSpeakers(text)).toEqual([]);
         for (const tag of ["user_words", "pinned", "carried_facts", "conversation"])
           expect([tag, [0, 2].includes(countTags(text, tag))]).toEqual([tag, true]);
@@ -123,7 +123,8 @@ describe("who said it cannot be forged in what is kept", { timeout: 900_000 }, (
     await fc.assert(
       fc.asyncProperty(conversation, async (said) => {
         const transcript = said.map(toMessage);
-        const text = (await shadowOf({ transcript, pin: [], directory: "/nowhere", redaction: {} }, 1)) ?? "";
+        const text =
+          (await backupSummaryOf({ transcript, pin: [], directory: "/nowhere", redaction: {} }, 1)) ?? "";
         const expected = said.map(({ role }) => (role === "user" || role === "program" ? "User:" : "Agent:"));
         expect(isPartOf(forkSpeakers(text), expected)).toBe(true);
       }),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { asSchema, streamText } from "ai";
 import { createSession, createSystemClock, estimateMessageTokens, forkContext, modelFacts } from "carryover";
 import { aiSdk, answerFacts, createModelSummarizer, createRecallTool } from "carryover/ai-sdk";
-import { createFileJournal, createFileSpillStore } from "carryover/node";
+import { createFileJournal, createFileOutputStore } from "carryover/node";
 
 const SYSTEM = "You are a coding agent in a terminal. What has left your window you can recall.";
 
@@ -22,7 +22,7 @@ export async function openAgent(options) {
   const ports = {
     clock: createSystemClock(),
     journal: createFileJournal({ root: join(folder, "journal"), session: "journal" }),
-    spills: createFileSpillStore(),
+    outputs: createFileOutputStore(),
     summarizer: createModelSummarizer(compactionModel),
   };
   let session = await startSession(settings);
@@ -69,7 +69,7 @@ export async function openAgent(options) {
         system: SYSTEM,
         tools: definitions,
         // What a provider signed in its answers goes back as it was.
-        messages: aiSdk.encode(session.projection()),
+        messages: aiSdk.encode(session.messages()),
         abortSignal,
         ...(action.type === "lower-output" && { maxOutputTokens: action.maxOutputTokens }),
         onError() {},
@@ -136,7 +136,7 @@ export async function openAgent(options) {
       const { tokens, limitTokens } = session.status();
       const estimator = settings.profile === "documented" ? "documented" : "calibrated";
       const filledBy = { "system prompt and tools": Math.ceil((SYSTEM.length + toolsChars) / 4) };
-      for (const { parts, ...message } of session.projection())
+      for (const { parts, ...message } of session.messages())
         for (const part of parts) {
           const kind = part.tool ?? (message.summary ? "summary" : message.role);
           const estimate = estimateMessageTokens({ ...message, parts: [part] }, { estimator });

@@ -11,12 +11,12 @@ export const travel: Journey = async ({ recordFunctions, root }) => {
   const session = createSession({ clock: createSystemClock() }, { limits });
   session.observe(transcript.slice(0, -1));
   await session.prepare();
-  session.projection();
+  session.messages();
   const turn = await recordFunctions(import.meta.url, async () => {
     session.observe(transcript);
     const { type } = await session.prepare();
     if (type !== "none") throw new Error(`the turn was not idle: ${type}`);
-    session.projection();
+    session.messages();
   });
   return [turn];
 };

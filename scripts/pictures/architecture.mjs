@@ -32,7 +32,7 @@ const JOURNEYS = [
       ["transcript", "estimate"],
       ["session", "nextAction"],
       ["compaction", "shouldCompact"],
-      ["session", "projection"],
+      ["session", "messages"],
       ["stages", "repairPairing"],
     ],
   },

@@ -140,7 +140,7 @@ async function picture(pictured: Pictured, inBrowser: Browser): Promise<void> {
     await sleep(3_000); // until the status line was asked again
     if (pictured.details !== undefined) await screen.press(...pictured.details);
     await sleep(1_000);
-    await shoot(pictured, { world, screen, browser: inBrowser, name: `${program.name}-bounded` });
+    await shoot(pictured, { world, screen, browser: inBrowser, name: `${program.name}-trimmed` });
     if (pictured.details !== undefined) await screen.press(...pictured.details);
 
     server.discardSteps();
@@ -157,7 +157,7 @@ async function picture(pictured: Pictured, inBrowser: Browser): Promise<void> {
     server.script([say(`\`\`\`\n${stdout.replaceAll(world.home, "~")}\`\`\``, talk)]);
     await screen.send(pictured.asks);
     if (program === codex) await screen.press("Enter");
-    await screen.until((text) => text.includes("shadow:"), "the report");
+    await screen.until((text) => text.includes("backup summary:"), "the report");
     await sleep(3_000);
     await shoot(pictured, { world, screen, browser: inBrowser, name: `${program.name}-context` });
   } catch (cause) {

@@ -7,7 +7,7 @@ import { readRequests } from "../../src/cost/read-requests.ts";
 import { createInspectedSession } from "../../src/inspector/view/inspected-session.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
 
-/** A made session in Claude Code's format with all that a long one has: three compactions, breaks of the cache, dollars. Read as the command line reads a file. */
+/** A made session in Claude Code's format with all that a long one has: three compactions, cache misses, dollars. Read as the command line reads a file. */
 export async function madeSession(): Promise<InspectedSession> {
   const folder = mkdtempSync(join(tmpdir(), "carryover-made-"));
   try {

@@ -5,12 +5,12 @@ const QUESTIONS = [
   [
     "Did the provider refuse the last request?",
     "recover",
-    "one rung: prune, shrink-turn, compact, fold, and on",
+    "one step: prune, shrink-turn, compact, local-summary, and on",
     "context_changed",
   ],
   [
     "Did an output come in that is too long?",
-    "bound-outputs",
+    "trim-outputs",
     "both ends and a handle stay, the store keeps all",
     "context_changed",
   ],
@@ -34,7 +34,7 @@ const QUESTIONS = [
     "compaction_…",
   ],
   [
-    "After a turn: do mechanical edits pay?",
+    "After a turn: do edits without a model pay?",
     "prune, supersede",
     "what they save against what the cache loses",
     "context_changed",
@@ -90,7 +90,7 @@ ${text(LEFT, 24, "prepare() asks nextAction() …", "head")}${text(ACTION, 24, "
 ${box(20, 44, 532, 44, "yours")}${text(36, 71, "append(message), observe(transcript): something came in", "label")}
 <path d="M${LEFT + 158} 88V${TOP - 6}" class="line" marker-end="url(#to)"/>
 ${rows.join("\n")}
-${box(LEFT, last, WIDE, 50, "action")}${text(LEFT + 14, last + 21, "none", "code")}${text(LEFT + 14, last + 40, "projection() is what the model is sent", "small")}
+${box(LEFT, last, WIDE, 50, "action")}${text(LEFT + 14, last + 21, "none", "code")}${text(LEFT + 14, last + 40, "messages() is what the model is sent", "small")}
 <path d="M${LEFT + 158} ${last + 50}V${last + 74}" class="line" marker-end="url(#to)"/>
 ${box(20, last + 80, 532, 40, "yours")}${text(36, last + 105, "you call the model", "label")}
 ${box(ACTION, last + 80, WIDE, 40, "yours")}${text(ACTION + 14, last + 105, "onProviderError(error), onEmptyAnswer(answer)", "small")}

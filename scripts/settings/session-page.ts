@@ -4,7 +4,7 @@ const ACTIONS = "src/session/action.ts";
 const LOG = "src/session/events.ts";
 const COMPACT = "src/compaction/compact.ts";
 const ASK = "src/compaction/ask-summarizer.ts";
-const GATE = "src/compaction/summary/request.ts";
+const SUMMARY_CHECK = "src/compaction/summary/request.ts";
 const TRIGGER = "src/compaction/trigger/should-compact.ts";
 
 /** docs/session.md, from the types of a session; what a word means that a type only names is below. */
@@ -27,8 +27,10 @@ export function unexplainedWords(): readonly string[] {
     [
       FAILURES,
       [
-        ...readUnion(GATE, "GateReason"),
-        ...readUnion(ASK, "DegradedReason").filter((word) => !["GateReason", "no-summarizer"].includes(word)),
+        ...readUnion(SUMMARY_CHECK, "SummaryRefusal"),
+        ...readUnion(ASK, "DegradedReason").filter(
+          (word) => !["SummaryRefusal", "no-summarizer"].includes(word),
+        ),
         "failed",
       ],
     ],
@@ -48,10 +50,10 @@ const HEAD = `<!-- Written by \`npm run docs:settings\`; change the types, scrip
 const session = createSession({ clock: createSystemClock(), summarizer }, { model, limits });
 for (;;) {
   session.observe(anthropic.decode(messages)); // the whole list each time, or session.append(message) with ids of your own
-  const action = await session.prepare();      // whatever is due: bounds, sums up, prunes, compacts, recovers
+  const action = await session.prepare();      // whatever is due: trims, sums up, prunes, compacts, recovers
   if (action.type === "give-up") throw new Error(action.message);
   try {
-    message = await callModel(anthropic.encode(session.projection()));
+    message = await callModel(anthropic.encode(session.messages()));
   } catch (error) {
     if (!session.onProviderError(error).isOverflow) throw error;   // else prepare() makes the window smaller
   }
@@ -71,12 +73,12 @@ session.append({ ...anthropic.decode(messages).at(-1), usage, finish });   // me
 
 ![Eight questions in order, the action that each leads to, and the call of the model when none is left](pictures/session-turn.svg)
 
-1. **A refusal first.** After \`onProviderError\` the rungs are climbed once each: prune, shrink the outputs of the turn, one compaction by the model, a mechanical fold, cut what is still too large, and at last the last request alone. What the provider said of its window is believed from then on.
-2. **Outputs before anything reads them.** Only outputs that the model has not answered yet are bounded, so that no cached prefix is lost.
+1. **A refusal first.** After \`onProviderError\` the retry steps are taken once each: prune, shrink the outputs of the turn, one compaction by the model, a summary without a model, cut what is still too large, and at last the last request alone. What the provider said of its window is believed from then on.
+2. **Outputs before anything reads them.** Only outputs that the model has not answered yet are trimmed, so that no cached prefix is lost.
 3. **Stages of your own** (\`stages\`) are called, in order, once for each change of the messages.
-4. **A host that compacts by itself** is left alone while its marker waits for its summary. So is a provider of which \`setManagement\` says that it clears or compacts: beside the block that it leaves in an answer a shadow is kept, a mechanical summary that the model is not shown, and where the block cannot be read, is refused, or stands in the way of a compaction of ours, the shadow takes its place ([what happens in each case](ai-sdk.md#providers-that-manage-the-window)).
+4. **A host that compacts by itself** is left alone while its marker waits for its summary. So is a provider of which \`setManagement\` says that it clears or compacts: beside the block that it leaves in an answer a backup summary is kept, a summary without a model that the model is not shown, and where the block cannot be read, is refused, or stands in the way of a compaction of ours, the backup summary takes its place ([what happens in each case](ai-sdk.md#providers-that-manage-the-window)).
 5. **Tool summaries**, in the documented profile, or after \`change({ type: "set-strategy" })\`. A summary stands where its result was, so that the newest result stays the last that the model reads; in the documented profile behind the newest result, as document 004 says.
-6. **A compaction** when a person asks for it (\`prepare({ demand: "manual" })\`), when the estimate reaches the limit, or when the provider's own count says so. Mechanical edits go first where they are enough.
+6. **A compaction** when a person asks for it (\`prepare({ demand: "manual" })\`), when the estimate reaches the limit, or when the provider's own count says so. Edits without a model go first where they are enough.
 7. **After a turn** (\`prepare({ moment: "after-turn" })\`) edits are made that pay for the cache they cost.
 8. **A compaction that will soon be due** is begun (\`backgroundCompaction\`): its summary is written while requests go on. When it is due, the next request waits for what is left of it.`;
 
@@ -103,7 +105,7 @@ const IDLE: Readonly<Record<string, string>> = {
   vetoed: "a hook has forbidden the compaction",
   "host-compacts": "the owner of the messages is compacting them",
   "provider-compacts": "the provider compacts by itself, as `setManagement` said",
-  "nothing-to-gain": "what could be folded is too little to matter",
+  "nothing-to-gain": "what could be replaced is too little to matter",
   "no-messages": "a compaction was asked for before any message came in: observe or restore them first",
 };
 
@@ -143,7 +145,7 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "formulas-disagree": "the two ways to count an overflow differ for this model; told once",
   "edits-dropped": "messages that a batch edited are gone",
   "no-messages": "somebody asked for a compaction before any message came in",
-  "kept-let-go":
+  "protected-output-dropped":
     "outputs that `perTool` keeps would not leave enough of the window, and are treated like others; told once for each",
   "message-repeated": "a message was appended that is there already, and was not taken; told once",
   "usage-not-believed":
@@ -273,12 +275,12 @@ const summarizer: Summarizer = {
 };
 \`\`\`
 
-Every request from then on needs the same header, and messages written by \`anthropic.apply(messages, session.edits(), { at })\`. What must not be lost whatever the provider writes (the user's words, pins, files) stands in a message of its own behind the kept answers. A readable shadow is kept beside the block; it takes its place when a model is asked that takes no such block, or when the provider refuses it. All of this is as documented and was checked against an emulation, not against the service.
+Every request from then on needs the same header, and messages written by \`anthropic.apply(messages, session.edits(), { at })\`. What must not be lost whatever the provider writes (the user's words, pins, files) stands in a message of its own behind the kept answers. A readable backup summary is kept beside the block; it takes its place when a model is asked that takes no such block, or when the provider refuses it. All of this is as documented and was checked against an emulation, not against the service.
 
 ## What stays when the program ends
 
-- **A journal** (port \`journal\`) gets every batch, undo and step. \`session.restore(transcript)\` in a new process puts in force what was done. It does not hold what a host says anew: model, overhead, management. \`toJSON()\` gives the whole state as plain data: with the same messages, and the usage in them, the restored session decides and sends the same (version 3; \`restore\` also reads 1 and 2). \`status().unsaved\` names the batches that are not safely written yet. Its size is bounded by the window, not by the age of the conversation: what cannot be taken back any more becomes one batch, summaries that others have replaced are dropped with their anchors, and what edits take from the messages is named, not repeated. Every journal gets small records and, from time to time, a snapshot in place of all before it. Where \`keeps\` is \`"state"\`, what stands before a snapshot may be deleted. Any other journal keeps it, to show later what was done and why, and grows with that.
-- **Spills** (port \`spills\`) keep the whole of what was cut. \`session.recall(handle)\` reads it again, bounded; \`session.recall({ search })\` looks through everything that left the window (with \`handle\`, through what that names), by words or for an exact text, and gives \`pieces\`: handle, the lines around the hits, best first. The index is built at the first search. \`recallTool\` is the name of your tool for the model, which notices then say.
+- **A journal** (port \`journal\`) gets every batch, undo and step. \`session.restore(transcript)\` in a new process puts in force what was done. It does not hold what a host says anew: model, overhead, management. \`toJSON()\` gives the whole state as plain data: with the same messages, and the usage in them, the restored session decides and sends the same (version 3; \`restore\` also reads 1 and 2). \`status().unsaved\` names the batches that are not safely written yet. Its size is bounded by the window, not by the age of the conversation: what cannot be taken back any more becomes one batch, summaries that others have replaced are dropped with their key facts, and what edits take from the messages is named, not repeated. Every journal gets small records and, from time to time, a snapshot in place of all before it. Where \`keeps\` is \`"state"\`, what stands before a snapshot may be deleted. Any other journal keeps it, to show later what was done and why, and grows with that.
+- **Outputs** (port \`saved outputs\`) keep the whole of what was cut. \`session.recall(handle)\` reads it again, trimmed; \`session.recall({ search })\` looks through everything that left the window (with \`handle\`, through what that names), by words or for an exact text, and gives \`pieces\`: handle, the lines around the hits, best first. The index is built at the first search. \`recallTool\` is the name of your tool for the model, which notices then say.
 - **\`undo()\`** takes the newest batch back. It reaches back to the compaction before the newest one, and at most 20 to 40 batches; then its status is \`nothing\`. What older steps hid can still be recalled, and what a person has undone is not done again for three turns. \`change({ type: "set-auto", autoCompact: false })\` and its like change settings while the session runs.`;
 
 function typeOf(fields: readonly Field[]): string {

@@ -59,7 +59,7 @@ const ENVIRONMENT = `## Environment
 | variable | what it does | default | comes from |
 |---|---|---|---|
 | \`CARRYOVER_OUTPUT_TOKEN_MAX\` | The most that is kept free for the answer, in tokens, where \`overflow.outputCapTokens\` of the documented profile is not given: for \`carryover()\`, the plugin and \`carryover compact\`. | 32,000 | document 003 |
-| \`XDG_STATE_HOME\` | Where \`createFileSpillStore\` keeps its files when no \`root\` is given: \`carryover\` in it. | \`~/.local/state\` | decision 0005 |
+| \`XDG_STATE_HOME\` | Where \`createFileOutputStore\` keeps its files when no \`root\` is given: \`carryover\` in it. | \`~/.local/state\` | decision 0005 |
 | \`XDG_DATA_HOME\` | Where the plugin keeps everything when no \`store\` is given: \`carryover\` in it. | \`~/.local/share\` | decision 0018 |`;
 
 function section(surface: Surface): string {

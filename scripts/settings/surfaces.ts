@@ -5,8 +5,8 @@ import { PLUGIN_FORK_SHAPE, PLUGIN_SHAPE } from "../../src/plugin/context/option
 import { sessionShape } from "../../src/session/options.ts";
 import { PRUNE_SHAPE } from "../../src/stages/prune.ts";
 import { DOCUMENTED_TIER_LIMITS } from "../../src/stages/tiers.ts";
-import { FILE_SPILL_LIMITS } from "../../src/stores/files/clean-spills.ts";
-import { POSTGRES_SPILL_LIMITS } from "../../src/stores/postgres/clean-spills.ts";
+import { FILE_SPILL_LIMITS } from "../../src/stores/files/clean-outputs.ts";
+import { POSTGRES_SPILL_LIMITS } from "../../src/stores/postgres/clean-outputs.ts";
 import { DATABASE_DEFAULTS } from "../../src/stores/postgres/database.ts";
 import { defaultsOf } from "../../src/text/check.ts";
 import { TOOL_OUTPUT_LIMIT_SHAPE } from "../../src/tool-output/limits.ts";
@@ -75,17 +75,17 @@ export const SURFACES: readonly Surface[] = [
   {
     title: "Limits of a tool output",
     about:
-      'For `boundToolOutput`, `toolOutput` of a session, the middleware and the plugin; the last two for `boundToolOutput` and `profile: "documented"`. A limit that is not named keeps its default; 0 turns one off.',
+      'For `trimToolOutput`, `toolOutput` of a session, the middleware and the plugin; the last two for `trimToolOutput` and `profile: "documented"`. A limit that is not named keeps its default; 0 turns one off.',
     file: "src/tool-output/limits.ts",
     interface: "ToolOutputLimits",
     defaults: defaultsOf(TOOL_OUTPUT_LIMIT_SHAPE),
     from: D4,
   },
   {
-    title: "`boundToolOutput(output, options)`",
-    about: "Bounds one output where there is no session.",
+    title: "`trimToolOutput(output, options)`",
+    about: "Trims one output where there is no session.",
     file: "src/tool-output/doors.ts",
-    interface: "BoundToolOutputOptions",
+    interface: "TrimToolOutputOptions",
     from: D4,
   },
   {
@@ -331,10 +331,10 @@ export const SURFACES: readonly Surface[] = [
     when: "the error does not say who sent it",
   },
   {
-    title: "`createFileSpillStore(options)`, `cleanSpills(options)`",
-    about: "Long outputs as files. `cleanSpills` needs `root`.",
-    file: "src/stores/files/spill-store.ts",
-    interface: "FileSpillStoreOptions",
+    title: "`createFileOutputStore(options)`, `cleanOutputs(options)`",
+    about: "Long outputs as files. `cleanOutputs` needs `root`.",
+    file: "src/stores/files/output-store.ts",
+    interface: "FileOutputStoreOptions",
     defaults: FILE_SPILL_LIMITS,
     from: "decision 0005",
     when: "outputs need more room, or less",

@@ -125,7 +125,7 @@ Examples:
   carryover handoff --to codex               the newest session goes on in another agent
   carryover install claude-code              the plugin for Claude Code, or codex
   carryover rescue                           the newest session cannot go on: what is wrong, and one that can
-  carryover cost                             what the newest session cost, and what broke the cache
+  carryover cost                             what the newest session cost, and why the cache was missed
   carryover stats ~/.claude/projects         totals and the worst offenders of a folder
   carryover completion bash >> ~/.bashrc     completion for the shell
 

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
 import { Command } from "commander";
 import { folderBeside } from "../agents/places.ts";
-import { causesByCost, costRows, dearest, priceSources, rewritingLine } from "../cost/describe-cost.ts";
+import { cacheMissLine, causesByCost, costRows, mostExpensive, priceSources } from "../cost/describe-cost.ts";
 import {
   CAUSE_NAMES,
-  type CacheBreak,
-  describeBreak,
+  type CacheMiss,
+  describeMiss,
   explainCost,
   type SessionCost,
 } from "../cost/explain-cost.ts";
@@ -31,11 +31,11 @@ import { printJson } from "./terminal/print-json.ts";
 import { renderSection } from "./terminal/table.ts";
 import { wrapped } from "./terminal/wrap.ts";
 
-/** `carryover cost`: what a session or a folder of them cost, and what broke the provider's cache. */
+/** `carryover cost`: what a session or a folder of them cost, and why the provider's cache was missed. */
 export function costCommand(): Command {
   return withModelsOption(withFolderOptions(new Command("cost")))
     .description(
-      "say what a session cost, how much of that was rewriting, and what broke the provider's cache",
+      "say what a session cost, how much of that was for cache misses, and why the provider's cache was missed",
     )
     .argument("[session]", `${SESSION_ARGUMENT}, or a folder of sessions; the newest session without it`)
     .addHelpText("after", EXAMPLES)
@@ -48,7 +48,7 @@ Examples:
   carryover cost ~/.claude/projects/my-project/0240bd7a.jsonl
   carryover cost ~/.claude/projects --top 10
   carryover cost session.jsonl --models models.json
-  carryover cost --json | jq '.breaks[] | {cause, costUSD}'
+  carryover cost --json | jq '.misses[] | {cause, costUSD}'
 
 A row of models.json, in dollars for a million tokens: { "names": ["my-model"], "prices": [{ "input": 1,
 "output": 5, "cacheRead": 0.1, "cacheWrite": { "5m": 1.25 } }], "source": "my contract" }. docs/concepts/models.md has
@@ -134,7 +134,7 @@ interface SessionReport {
 }
 
 function sessionReport({ cost, subAgents, pruning, models, top, colors }: SessionReport): readonly string[] {
-  const { totals, breaks, rewriting, requests } = cost;
+  const { totals, misses, cacheMissCost, requests } = cost;
   const names = [...new Set(requests.flatMap(({ model }) => model?.id ?? []))];
   const agentsUSD = sumOf(subAgents, ({ totals }) => totals.costUSD);
   return [
@@ -144,12 +144,12 @@ function sessionReport({ cost, subAgents, pruning, models, top, colors }: Sessio
       : [
           `${formatUSD(agentsUSD)} more for ${formatCount(subAgents.length, "sub-agent")} in files of their own`,
         ]),
-    rewritingLine(cost),
+    cacheMissLine(cost),
     ...renderSection(colors.bold("What was paid"), [
       ...costRows(cost).map(([name, costUSD, text]) => [name, formatUSD(costUSD), text]),
     ]),
-    ...breakSection(breaks, { top, colors, whereOf: ({ request }) => requestPlace(requests[request]) }),
-    ...causeSection(breaks, { rewritingUSD: rewriting.costUSD, colors }),
+    ...missSection(misses, { top, colors, whereOf: ({ request }) => requestPlace(requests[request]) }),
+    ...causeSection(misses, { cacheMissUSD: cacheMissCost.costUSD, colors }),
     ...(pruning === undefined
       ? []
       : [
@@ -172,40 +172,40 @@ function requestPlace(request: ExplainedRequest | undefined): string {
   return `#${request.index + 1} ${time.slice(5, 16).replace("T", " ")}`.trimEnd();
 }
 
-interface BreakSection<Break extends CacheBreak> {
+interface MissSection<Miss extends CacheMiss> {
   readonly top: number;
   readonly colors: Colors;
-  readonly whereOf: (found: Break) => string;
+  readonly whereOf: (found: Miss) => string;
 }
 
-function breakSection<Break extends CacheBreak>(
-  breaks: readonly Break[],
-  { top, colors, whereOf }: BreakSection<Break>,
+function missSection<Miss extends CacheMiss>(
+  misses: readonly Miss[],
+  { top, colors, whereOf }: MissSection<Miss>,
 ): readonly string[] {
   return renderSection(
-    colors.bold("The dearest breaks of the cache"),
-    (dearest(breaks, top) as readonly Break[]).map((each) => [
+    colors.bold("Most expensive cache misses"),
+    (mostExpensive(misses, top) as readonly Miss[]).map((each) => [
       each.costUSD === undefined ? "" : formatUSD(each.costUSD),
-      `${formatNumber(each.rewrittenTokens)} tokens`,
+      `${formatNumber(each.missedTokens)} tokens`,
       whereOf(each),
-      describeBreak(each),
+      describeMiss(each),
     ]),
   );
 }
 
 function causeSection(
-  breaks: readonly CacheBreak[],
-  { rewritingUSD, colors }: { readonly rewritingUSD: number; readonly colors: Colors },
+  misses: readonly CacheMiss[],
+  { cacheMissUSD, colors }: { readonly cacheMissUSD: number; readonly colors: Colors },
 ): readonly string[] {
-  if (breaks.length < 2) return [];
+  if (misses.length < 2) return [];
   return renderSection(
     colors.bold("By cause"),
-    causesByCost(breaks).map(({ cause, breaks, tokens, costUSD }) => [
+    causesByCost(misses).map(({ cause, misses, tokens, costUSD }) => [
       CAUSE_NAMES[cause],
-      formatCount(breaks, "break"),
+      formatCount(misses, "cache miss"),
       `${formatNumber(tokens)} tokens`,
       formatUSD(costUSD),
-      formatPercent(costUSD, rewritingUSD),
+      formatPercent(costUSD, cacheMissUSD),
     ]),
   );
 }
@@ -255,7 +255,7 @@ function folderCost(outcomes: readonly FileCost[]) {
       return !known;
     });
     const requests = cost.requests.filter((_, index) => isNew[index]);
-    const breaks = cost.breaks
+    const misses = cost.misses
       .filter(({ request }) => isNew[request])
       .map((each) => ({ ...each, file: path }));
     if (requests.length === 0) return [];
@@ -266,11 +266,11 @@ function folderCost(outcomes: readonly FileCost[]) {
         repeatedRequests: cost.requests.length - requests.length,
         costUSD: sumOf(requests, ({ costUSD = 0 }) => costUSD),
         unpriced: requests.filter(({ priced }) => priced === "unknown").length,
-        rewriting: {
-          tokens: sumOf(breaks, ({ rewrittenTokens }) => rewrittenTokens),
-          costUSD: sumOf(breaks, ({ costUSD = 0 }) => costUSD),
+        cacheMissCost: {
+          tokens: sumOf(misses, ({ missedTokens }) => missedTokens),
+          costUSD: sumOf(misses, ({ costUSD = 0 }) => costUSD),
         },
-        breaks,
+        misses,
       },
     ];
   });
@@ -280,12 +280,12 @@ function folderCost(outcomes: readonly FileCost[]) {
       requests: sumOf(sessions, ({ requests }) => requests),
       costUSD: sumOf(sessions, ({ costUSD }) => costUSD),
       unpriced: sumOf(sessions, ({ unpriced }) => unpriced),
-      rewriting: {
-        tokens: sumOf(sessions, ({ rewriting }) => rewriting.tokens),
-        costUSD: sumOf(sessions, ({ rewriting }) => rewriting.costUSD),
+      cacheMissCost: {
+        tokens: sumOf(sessions, ({ cacheMissCost }) => cacheMissCost.tokens),
+        costUSD: sumOf(sessions, ({ cacheMissCost }) => cacheMissCost.costUSD),
       },
     },
-    byCause: causesByCost(sessions.flatMap(({ breaks }) => breaks)),
+    byCause: causesByCost(sessions.flatMap(({ misses }) => misses)),
     sessions: sortDescending(sessions, ({ costUSD }) => costUSD),
     skipped: outcomes.flatMap((each) =>
       each.status === "skipped" ? [{ file: each.path, reason: each.reason }] : [],
@@ -300,24 +300,24 @@ function folderReport(
   const root = folder.replace(/\/+$/, "");
   const path = (file: string): string =>
     terminalPath(file.startsWith(`${root}/`) ? file.slice(root.length + 1) : file, MAX_PATH_CHARS);
-  const breaks = sessions.flatMap(({ breaks }) => breaks);
-  const { rewriting } = totals;
+  const misses = sessions.flatMap(({ misses }) => misses);
+  const { cacheMissCost } = totals;
   return [
     `${colors.bold(formatUSD(totals.costUSD))} for ${formatCount(totals.requests, "request")} in ${formatCount(files.withRequests, "session")}${unpricedNote(totals.unpriced)}`,
-    `${formatUSD(rewriting.costUSD)} of it (${formatPercent(rewriting.costUSD, totals.costUSD)}) for ${formatNumber(rewriting.tokens)} tokens that the cache could have given`,
-    ...causeSection(breaks, { rewritingUSD: rewriting.costUSD, colors }),
+    `${formatUSD(cacheMissCost.costUSD)} of it (${formatPercent(cacheMissCost.costUSD, totals.costUSD)}) for ${formatNumber(cacheMissCost.tokens)} tokens that the cache could have given`,
+    ...causeSection(misses, { cacheMissUSD: cacheMissCost.costUSD, colors }),
     ...renderSection(
-      colors.bold("The dearest sessions"),
+      colors.bold("Most expensive sessions"),
       sessions
         .slice(0, top)
-        .map(({ file, costUSD, requests, rewriting }) => [
+        .map(({ file, costUSD, requests, cacheMissCost }) => [
           formatUSD(costUSD),
           formatCount(requests, "request"),
-          `${formatPercent(rewriting.costUSD, costUSD)} rewriting`,
+          `${formatPercent(cacheMissCost.costUSD, costUSD)} for cache misses`,
           path(file),
         ]),
     ),
-    ...breakSection(breaks, { top, colors, whereOf: ({ file }) => path(file) }),
+    ...missSection(misses, { top, colors, whereOf: ({ file }) => path(file) }),
     ...(skipped.length === 0
       ? []
       : ["", `${formatCount(skipped.length, "file")} could not be read or are no sessions`]),

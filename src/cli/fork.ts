@@ -155,11 +155,11 @@ function forkReport({ stats, edits, preamble, title, colors }: ForkReportInput):
         formatNumber(tier1 + tier2 + tier3),
         `${tier1} newest, ${tier2} in the middle, ${tier3} old`,
       ],
-      ...(stats.missedFloors
+      ...(stats.missedMinimums
         ? [
             [
-              "floors not kept",
-              formatNumber(stats.missedFloors.length),
+              "limits not kept",
+              formatNumber(stats.missedMinimums.length),
               "results below what is documented for their age",
             ],
           ]

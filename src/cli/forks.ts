@@ -66,7 +66,7 @@ async function list({ stores, name, place }: OpenedStores, json: true | undefine
     fork.state,
     formatCount(fork.calls, "call"),
     `$${fork.costUSD.toFixed(2)}`,
-    fork.way,
+    fork.inherit,
     terminalText(fork.id, MAX_TITLE_CHARS),
   ]);
   const lines = renderTable(rows).split("\n");
@@ -163,7 +163,7 @@ function describe(record: ForkRecord, question: HeldQuestion) {
     isLive: isLive(run) && isOwned,
     calls: run.calls.total,
     costUSD: record.spent.costUSD,
-    way: record.inherited.way,
+    inherit: record.inherited.mode,
     ...(record.project !== undefined && { project: record.project }),
     rootSessionId: record.rootSessionId,
     parentSessionId: record.parentSessionId,

@@ -3,7 +3,12 @@ import { callWithin } from "./ports/call-within.ts";
 import type { Clock, Summarizer } from "./ports/summarizer.ts";
 import type { ProgressTeller } from "./progress.ts";
 import { isContextLengthExceeded } from "./provider-errors/classify-provider-error.ts";
-import { buildSummaryRequest, type GateReason, gateSummary, type RequestChanges } from "./summary/request.ts";
+import {
+  buildSummaryRequest,
+  checkSummary,
+  type RequestChanges,
+  type SummaryRefusal,
+} from "./summary/request.ts";
 import { createTextCleaner, errorText, upperTokens } from "./summary/text.ts";
 
 /**
@@ -48,16 +53,16 @@ export async function askSummarizer({
       continue;
     }
     if (result.status !== "done") return { status: "refused", reason: result.status, calls };
-    const gated = gateSummary(result.value, {
+    const checked = checkSummary(result.value, {
       maxTokens: maxSummaryTokens,
       cleaner,
       prompt: request.prompt,
       previousSummary,
       estimator,
     });
-    if (gated.status === "accepted") return { ...gated, calls };
-    refusal = { reason: gated.reason };
-    changes = { ...hookChanges, note: `${RETRY_NOTES[gated.reason]} Answer again.` };
+    if (checked.status === "accepted") return { ...checked, calls };
+    refusal = { reason: checked.reason };
+    changes = { ...hookChanges, note: `${RETRY_NOTES[checked.reason]} Answer again.` };
   }
   return { status: "refused", ...refusal, calls };
 }
@@ -85,7 +90,13 @@ interface Refusal {
 }
 
 /** Why no model's summary was used. */
-export type DegradedReason = GateReason | "no-summarizer" | "window-too-small" | "error" | "timeout" | "idle";
+export type DegradedReason =
+  | SummaryRefusal
+  | "no-summarizer"
+  | "window-too-small"
+  | "error"
+  | "timeout"
+  | "idle";
 
 /** How long one call of the summarizer may take. */
 export const CALL_LIMIT_MS = 90_000;
@@ -96,7 +107,7 @@ export const CALL_IDLE_MS = 30_000;
 /** How often the summarizer is called for one compaction at most. */
 export const MAX_CALLS = 2;
 
-const RETRY_NOTES: Readonly<Record<GateReason, string>> = {
+const RETRY_NOTES: Readonly<Record<SummaryRefusal, string>> = {
   "not-text": "The last answer was no text.",
   blank: "The last answer was empty.",
   "tool-call": "The last answer was a tool call; there are no tools.",

@@ -42,7 +42,7 @@ describe("defects of the originals", () => {
     );
   });
 
-  it("a call that never got its result is repaired, kept or folded", async () => {
+  it("a call that never got its result is repaired, kept or replaced", async () => {
     for (const notation of [
       "u:40 a(read?) a:9000 u:40 a(bash?)",
       "u:40 a:9000 u:40 a(bash?,read:40) a(read?)",
@@ -111,7 +111,7 @@ describe("defects of the originals", () => {
     expect(plan).toMatchObject({ request: { maxOutputTokens: 4_000 } });
   });
 
-  it("a window that is too small for any request leads to the fold, without a call", async () => {
+  it("a window that is too small for any request leads to the local summary, without a call", async () => {
     const transcript = read("u:400 a:9000 u:40");
     const outcome = await compacted({ transcript, trigger: "manual", summarizer: { windowTokens: 700 } });
     expect(outcome).toMatchObject({ degraded: "window-too-small", calls: 0 });

@@ -256,7 +256,11 @@ describe("26 summarizer faults", () => {
       "compaction_end",
     ]);
     if (!isUsed)
-      expect(events[1]).toMatchObject({ reason: expected.degraded, calls: outcome.calls, window: "folded" });
+      expect(events[1]).toMatchObject({
+        reason: expected.degraded,
+        calls: outcome.calls,
+        window: "local-summary",
+      });
     expectSmallerOrUnchanged(outcome);
     for (const { request } of summarizer.calls) expectNoSecret(`${request.system}${request.prompt}`);
     const summary = summaryText(outcome);

@@ -252,7 +252,7 @@ describe("compact: what survives", () => {
     expect(textOf(summary)).toContain("&lt;pinned>");
   });
 
-  it("does not repeat a pin whose message stays, and carries it once that is folded", async () => {
+  it("does not repeat a pin whose message stays, and carries it once that is replaced", async () => {
     const { outcome } = await run({ input: { ...input, pins: [{ handle: "m8/0" }] } });
     const first = compacted(outcome);
     expect(textOf(filterCompacted(first.messages)[1])).not.toContain("<pinned>");

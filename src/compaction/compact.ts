@@ -25,18 +25,18 @@ import { readWindow } from "./plan/window.ts";
 import { callListener } from "./ports/call-within.ts";
 import type { Clock, Summarizer } from "./ports/summarizer.ts";
 import { type CompactionProgress, createProgress } from "./progress.ts";
-import { foldSummary } from "./summary/fold-summary.ts";
+import { localSummary } from "./summary/local-summary.ts";
 import { NO_CHANGES } from "./summary/request.ts";
 import { createTextCleaner, errorText } from "./summary/text.ts";
 
 /**
- * Carries out a plan of `planCompaction`: asks the hooks, asks the summarizer at most twice, folds mechanically or leaves
- * everything as it is where that fails, and checks that the result is smaller and lost nothing that must stay. Returns edits and changes
- * nothing; always resolves, in bounded time, whatever the ports do.
+ * Carries out a plan of `planCompaction`: asks the hooks, asks the summarizer at most twice, summarizes without a model
+ * or leaves everything as it is where that fails, and checks that the result is smaller and lost nothing that must
+ * stay. Returns edits and changes nothing; always resolves, in bounded time, whatever the ports do.
  *
- * When a compaction is due is decided in `trigger/`, what it folds and keeps in `plan/`, what the model is asked and what
- * is carried along in `summary/`. `tool-summaries/` shortens old tool results between compactions, and `recover.ts` brings
- * down a window that the provider refused (`provider-errors/`).
+ * When a compaction is due is decided in `trigger/`, what it replaces and keeps in `plan/`, what the model is asked and
+ * what is carried along in `summary/`. `tool-summaries/` shortens old tool results between compactions, and
+ * `recover.ts` brings down a window that the provider refused (`provider-errors/`).
  */
 export async function compact(
   plan: CompactionPlan | NothingToCompact,
@@ -83,7 +83,7 @@ export async function compact(
 
 /** What a compaction needs from the world. */
 export interface CompactPorts {
-  /** Without one the mechanical summary is used. */
+  /** Without one the summary without a model is used. */
   readonly summarizer?: Summarizer;
   /** Bounds the time of hooks and of the summarizer. */
   readonly clock: Clock;
@@ -98,11 +98,11 @@ export interface CompactOptions {
   /** Called at the start, as it goes on, and at the end; what it throws is ignored. @default none */
   readonly onEvent?: (event: CompactionEvent) => void;
   /**
-   * What is done when no summary of the model can be used: `fold` (the default) sums up mechanically, `keep` leaves
-   * everything as it is. A session keeps its window while that fits.
-   * @default fold
+   * What is done when no summary of the model can be used: `local` (the default) summarizes without a model, `keep`
+   * leaves everything as it is. A session keeps its window while that fits.
+   * @default local
    */
-  readonly afterFailure?: "fold" | "keep";
+  readonly afterFailure?: "local" | "keep";
   /** Extensions that are asked before and after. @default none */
   readonly hooks?: readonly SessionHook[];
   /** As the last compaction of this session gave them. @default none */
@@ -157,7 +157,7 @@ async function runPlan(
   const summary =
     answer.status === "accepted"
       ? answer.text
-      : foldSummary(plan.foldMaterial, { maxTokens, estimator: plan.estimate.estimator });
+      : localSummary(plan.localSummaryMaterial, { maxTokens, estimator: plan.estimate.estimator });
   const settled = settleCompaction(
     plan,
     {
@@ -176,7 +176,7 @@ async function runPlan(
       degraded: answer.reason,
       ...(answer.detail && { detail: answer.detail }),
     }),
-    archivedIds: plan.foldedIds,
+    archivedIds: plan.replacedIds,
     ...(plan.firstKeptId !== undefined && { firstKeptId: plan.firstKeptId }),
   };
 }
@@ -189,7 +189,7 @@ function failureOf(
   if (outcome.status === "compacted") {
     const { degraded } = outcome;
     if (degraded === undefined || degraded === "no-summarizer") return undefined;
-    return { reason: degraded, window: "folded", ...detail };
+    return { reason: degraded, window: "local-summary", ...detail };
   }
   if (outcome.why !== undefined) return { reason: outcome.why, window: "kept", ...detail };
   return outcome.reason === "failed" ? { reason: "failed", window: "kept", ...detail } : undefined;
@@ -283,9 +283,9 @@ interface CompactReport {
 
 /**
  * `no-gain`: it would have saved less than a tenth; `lost-content`: a pin or the last request would have gone;
- * `already-running`: the same transcript is being compacted right now; `summary-failed`: no summary of the model could be
- * used, and a mechanical one was not wanted; `overtaken`: one in the background was no longer needed, or its messages are
- * gone; `failed`: a port broke its contract.
+ * `already-running`: the same transcript is being compacted right now; `summary-failed`: no summary of the model could
+ * be used, and one without a model was not wanted; `overtaken`: one in the background was no longer needed, or its
+ * messages are gone; `failed`: a port broke its contract.
  */
 export type NotCompactedReason =
   | NothingToCompact["reason"]
@@ -325,8 +325,8 @@ export interface CompactionFailed extends Omit<CompactionStart, "type"> {
   readonly detail?: string;
   /** How often the summarizer was called. */
   readonly calls: number;
-  /** `kept`: everything stays as it was; `folded`: a mechanical summary takes the place of the model's. */
-  readonly window: "kept" | "folded";
+  /** `kept`: everything stays as it was; `local-summary`: a summary without a model takes the place of the model's. */
+  readonly window: "kept" | "local-summary";
 }
 
 /** A compaction has ended, with or without a change. */

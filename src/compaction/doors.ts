@@ -75,8 +75,9 @@ export interface CompactionInput {
 }
 
 /**
- * Carries out a plan of `planCompaction`: asks the hooks, asks the summarizer at most twice, folds mechanically where that
- * fails, and checks that the result is smaller and lost nothing that must stay. Returns edits and changes nothing.
+ * Carries out a plan of `planCompaction`: asks the hooks, asks the summarizer at most twice, summarizes without a model
+ * where that fails, and checks that the result is smaller and lost nothing that must stay. Returns edits and changes
+ * nothing.
  */
 export async function compact(
   plan: CompactionPlan | NothingToCompact,

@@ -14,10 +14,10 @@ import { findLastRequest } from "./plan/last-request.ts";
 import {
   dropMedia,
   planRecovery,
-  RECOVERY_LADDER,
+  RECOVERY_STEPS,
   type RecoveryPlan,
   type RecoveryRequest,
-  type RecoveryRung,
+  type RecoveryStep,
   shrinkTurn,
 } from "./recover.ts";
 
@@ -34,33 +34,33 @@ function highTokens(messages: Transcript): number {
   }).high;
 }
 
-/** Climbs rung by rung as a session without a summarizer does, and gives every rung with what it left. */
+/** Climbs step by step as a session without a summarizer does, and gives every step with what it left. */
 function climb(messages: Transcript, request: Omit<RecoveryRequest, "tried">): readonly Climbed[] {
   const climbed: Climbed[] = [];
   let current = messages;
   for (;;) {
-    const tried = climbed.map(({ rung }) => rung);
+    const tried = climbed.map(({ step }) => step);
     const plan = planRecovery(deepFreeze(current), { model: "not-available", ...request, tried });
     if (plan.status !== "step") return climbed;
     current = applyEdits(current, plan.edits, { at: 5 });
-    climbed.push({ rung: plan.rung, after: current, plan });
+    climbed.push({ step: plan.step, after: current, plan });
   }
 }
 
 interface Climbed {
-  readonly rung: RecoveryRung;
+  readonly step: RecoveryStep;
   readonly after: Transcript;
   readonly plan: Extract<RecoveryPlan, { status: "step" }>;
 }
 
-const only = (rung: RecoveryRung): readonly RecoveryRung[] =>
-  RECOVERY_LADDER.slice(0, RECOVERY_LADDER.indexOf(rung));
+const only = (step: RecoveryStep): readonly RecoveryStep[] =>
+  RECOVERY_STEPS.slice(0, RECOVERY_STEPS.indexOf(step));
 
-/** The plan with everything below a rung already climbed. */
-function stepOn(rung: RecoveryRung, messages: Transcript, limitTokens: number): Climbed {
-  const plan = planRecovery(deepFreeze(messages), { limitTokens, tried: only(rung) });
-  if (plan.status !== "step" || plan.rung !== rung) throw new Error(`expected ${rung}, got ${plan.status}`);
-  return { rung, plan, after: applyEdits(messages, plan.edits, { at: 5 }) };
+/** The plan with everything below a step already climbed. */
+function stepOn(step: RecoveryStep, messages: Transcript, limitTokens: number): Climbed {
+  const plan = planRecovery(deepFreeze(messages), { limitTokens, tried: only(step) });
+  if (plan.status !== "step" || plan.step !== step) throw new Error(`expected ${step}, got ${plan.status}`);
+  return { step, plan, after: applyEdits(messages, plan.edits, { at: 5 }) };
 }
 
 describe("planRecovery", () => {
@@ -72,7 +72,7 @@ describe("planRecovery", () => {
   it("prunes first, and stops there when that fits", () => {
     const messages = transcript("u:10 a:5(bash:40000) u:10 a:5(bash:400) u:10 a:5(bash:400)");
     const [first, ...others] = climb(messages, { limitTokens: 2_000 });
-    expect(first?.rung).toBe("prune");
+    expect(first?.step).toBe("prune");
     expect(first?.plan.fits).toBe(true);
     expect(others).toEqual([]);
   });
@@ -109,21 +109,21 @@ describe("planRecovery", () => {
     expect(newer).toMatchObject({ cut: { limitChars: 12_800, originalChars: 40_000 } });
   });
 
-  it("asks for the one model call before anything is folded, unless no model can be asked", () => {
+  it("asks for the one model call before anything is replaced, unless no model can be asked", () => {
     const messages = transcript("u:4000 a:4000 u:4000 a:4000 u:10");
     expect(planRecovery(messages, { limitTokens: 1_500, tried: [] }).status).toBe("compact");
     expect(planRecovery(messages, { limitTokens: 1_500, tried: [], model: "not-available" })).toMatchObject({
       status: "step",
-      rung: "fold",
+      step: "local-summary",
     });
     expect(planRecovery(messages, { limitTokens: 1_500, tried: ["compact"] })).toMatchObject({
-      rung: "fold",
+      step: "local-summary",
     });
   });
 
-  it("folds all but the last request and the step that nobody answered", () => {
+  it("replaces all but the last request and the step that nobody answered", () => {
     const messages = transcript("u:2000 a:2000 u:30 a:20(bash:3000) a:20(read:500)");
-    const { after } = stepOn("fold", messages, 1_200);
+    const { after } = stepOn("local-summary", messages, 1_200);
     const shown = wire(after);
     expect(shown.some(({ id }) => id === "m3")).toBe(true);
     expect(shown.some(({ id }) => id === "m5")).toBe(true);
@@ -135,7 +135,7 @@ describe("planRecovery", () => {
     const text = `BEGIN ${"word ".repeat(40_000)} END`;
     const messages: Transcript = [{ id: "m1", role: "user", parts: [{ type: "text", text }] }];
     const [step] = climb(messages, { limitTokens: 2_000 });
-    expect(step?.rung).toBe("cut-oversized");
+    expect(step?.step).toBe("cut-oversized");
     const [part] = wire(step?.after ?? [])[0]?.parts ?? [];
     expect(part).toMatchObject({ text: expect.stringMatching(/^BEGIN[\s\S]*truncated[\s\S]*END$/) });
     expect(highTokens(step?.after ?? [])).toBeLessThanOrEqual(2_000);
@@ -176,7 +176,7 @@ describe("planRecovery", () => {
     expect(shown[1]?.parts[1]).toMatchObject({ outcome: { attachments: [] } });
   });
 
-  it("the last rung leaves the request and a notice before it", () => {
+  it("the last step leaves the request and a notice before it", () => {
     const messages = transcript("u:900 a:900(bash:9000) u:700 a:10(bash:90000)");
     const { after } = stepOn("last-request", messages, 1_000);
     const shown = wire(after);
@@ -186,10 +186,10 @@ describe("planRecovery", () => {
     expect(highTokens(after)).toBeLessThanOrEqual(1_000);
   });
 
-  it("leaves out a rung that would make the window larger", () => {
+  it("leaves out a step that would make the window larger", () => {
     const messages = transcript("u:10 a:200 u:200");
     const plan = planRecovery(messages, { limitTokens: 30, tried: ["compact"] });
-    expect(plan).not.toMatchObject({ rung: "fold" });
+    expect(plan).not.toMatchObject({ step: "local-summary" });
   });
 
   it("does not let a cut finish a summary that had no words", () => {
@@ -218,7 +218,7 @@ describe("planRecovery", () => {
       model: "not-available",
       estimate: { systemChars: 80_000 },
     } as const;
-    expect(planRecovery(transcript("u:4000"), request)).toMatchObject({ rung: "last-request", fits: false });
+    expect(planRecovery(transcript("u:4000"), request)).toMatchObject({ step: "last-request", fits: false });
     expect(planRecovery(transcript("u:5"), request).status).toBe("exhausted");
   });
 
@@ -315,13 +315,13 @@ const anyTranscript: fc.Arbitrary<Transcript> = fc
     }),
   );
 
-describe("the last rung", () => {
+describe("the last step", () => {
   it("fits, has no fault and holds the last request, for any session and any window from 1,000 tokens", () => {
     fc.assert(
       fc.property(anyTranscript, fc.integer({ min: 1_000, max: 12_000 }), (messages, limitTokens) => {
         const plan = planRecovery(messages, { limitTokens, tried: only("last-request") });
         if (plan.status === "fits") return;
-        if (plan.status !== "step") throw new Error(`the last rung is ${plan.status}`);
+        if (plan.status !== "step") throw new Error(`the last step is ${plan.status}`);
         const after = applyEdits(messages, plan.edits, { at: 5 });
         expect(highTokens(after)).toBeLessThanOrEqual(limitTokens);
         expect(plan.fits).toBe(true);
@@ -332,14 +332,14 @@ describe("the last rung", () => {
     );
   });
 
-  it("whatever the rungs before it did, the climb ends in a window that fits and has no fault", () => {
+  it("whatever the steps before it did, the climb ends in a window that fits and has no fault", () => {
     fc.assert(
       fc.property(anyTranscript, fc.integer({ min: 1_000, max: 6_000 }), (messages, limitTokens) => {
         const climbed = climb(messages, { limitTokens });
         const after = climbed.at(-1)?.after ?? messages;
         expect(highTokens(after)).toBeLessThanOrEqual(limitTokens);
         expect(findFaults(wire(after))).toEqual([]);
-        expect(new Set(climbed.map(({ rung }) => rung)).size).toBe(climbed.length);
+        expect(new Set(climbed.map(({ step }) => step)).size).toBe(climbed.length);
         expectRequest(messages, wire(after));
         for (const [index, { plan }] of climbed.entries())
           expect(plan.fits).toBe(index === climbed.length - 1);

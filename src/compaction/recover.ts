@@ -23,58 +23,58 @@ import type { TextPart } from "../transcript/part.ts";
 import { carriedShares, compactionEdits } from "./plan/edits.ts";
 import { findLastRequest } from "./plan/last-request.ts";
 import { planCompaction } from "./plan/plan-compaction.ts";
-import { foldSummary } from "./summary/fold-summary.ts";
+import { localSummary } from "./summary/local-summary.ts";
 import type { Representation } from "./summary/message.ts";
 import type { Pin } from "./summary/pins.ts";
 import type { SecretRedaction } from "./summary/text.ts";
 
 /**
- * The next step that makes a refused window smaller, given the steps taken before: the first rung of the ladder that was
- * not tried yet and changes anything. Rungs go from pruning over one compaction by a model to the last request alone,
- * which is cut to the limit and therefore fits. Nothing is changed here: a step is a list of edits.
+ * The next step that makes a refused window smaller, given the steps taken before: the first retry step that was not
+ * tried yet and changes anything. Steps go from pruning over one compaction by a model to the last request alone, which
+ * is cut to the limit and therefore fits. Nothing is changed here: a step is a list of edits.
  */
 export function planRecovery(transcript: Transcript, request: RecoveryRequest): RecoveryPlan {
   const { limitTokens, tried, estimate = {} } = request;
   const before = estimateWire(transcript, estimate);
   if (before.high <= limitTokens) return { status: "fits", estimate: before };
-  const lastTried = Math.max(-1, ...tried.map((rung) => RECOVERY_LADDER.indexOf(rung)));
-  for (const rung of RECOVERY_LADDER.slice(lastTried + 1)) {
-    if (rung === "compact") {
+  const lastTried = Math.max(-1, ...tried.map((step) => RECOVERY_STEPS.indexOf(step)));
+  for (const step of RECOVERY_STEPS.slice(lastTried + 1)) {
+    if (step === "compact") {
       if (request.model === "not-available") continue;
       return { status: "compact" };
     }
-    const edits = EDITS_OF[rung](transcript, request);
+    const edits = EDITS_OF[step](transcript, request);
     if (edits.length === 0) continue;
     const after = estimateWire(applyEdits(transcript, edits, { at: 0 }), estimate);
     if (after.tokens >= before.tokens) continue;
-    return { status: "step", rung, edits, estimate: after, fits: after.high <= limitTokens };
+    return { status: "step", step, edits, estimate: after, fits: after.high <= limitTokens };
   }
   return { status: "exhausted", estimate: before };
 }
 
-/** The rungs from the gentlest to the one that always fits; each is climbed at most once for a request. */
-export const RECOVERY_LADDER: readonly RecoveryRung[] = [
+/** The steps from the gentlest to the one that always fits; each is taken at most once for a request. */
+export const RECOVERY_STEPS: readonly RecoveryStep[] = [
   "prune",
   "shrink-turn",
   "compact",
-  "fold",
+  "local-summary",
   "cut-oversized",
   "last-request",
 ];
 
-/** A step of the recovery ladder. */
-export type RecoveryRung = MechanicalRung | "compact";
+/** A retry step. */
+export type RecoveryStep = LocalRecoveryStep | "compact";
 
-/** A rung for which no model is needed. */
-type MechanicalRung = "prune" | "shrink-turn" | "fold" | "cut-oversized" | "last-request";
+/** A retry step for which no model is needed. */
+type LocalRecoveryStep = "prune" | "shrink-turn" | "local-summary" | "cut-oversized" | "last-request";
 
 /** What the window has to come down to, and what was tried before. */
 export interface RecoveryRequest {
   /** What the upper bound of the estimate has to come down to. */
   readonly limitTokens: number;
-  /** The rungs that were climbed for this request; those below the highest are not tried again. */
-  readonly tried: readonly RecoveryRung[];
-  /** `not-available` leaves the model's rung out. @default available */
+  /** The steps that were taken for this request; those below the highest are not tried again. */
+  readonly tried: readonly RecoveryStep[];
+  /** `not-available` leaves the model's step out. @default available */
   readonly model?: "available" | "not-available";
   /** How tokens are counted. @default characters / 4 */
   readonly estimate?: ContextEstimateOptions;
@@ -86,7 +86,7 @@ export interface RecoveryRequest {
   readonly pins?: readonly Pin[];
   /** Tool outputs that stay as they are, oldest first, while there is room for them; then the oldest go first. @default none */
   readonly keep?: readonly Handle[];
-  /** How secrets are found in what goes into a mechanical summary. @default on */
+  /** How secrets are found in what goes into a summary without a model. @default on */
   readonly redaction?: SecretRedaction;
 }
 
@@ -95,7 +95,7 @@ export type RecoveryPlan =
   | { readonly status: "fits"; readonly estimate: ContextEstimate }
   | {
       readonly status: "step";
-      readonly rung: MechanicalRung;
+      readonly step: LocalRecoveryStep;
       readonly edits: readonly Edit[];
       /** After the edits. */
       readonly estimate: ContextEstimate;
@@ -103,7 +103,7 @@ export type RecoveryPlan =
     }
   /** Now the one model call; plan again when it is done. */
   | { readonly status: "compact" }
-  /** No rung makes it smaller: what is sent beside the messages takes all the room. */
+  /** No step makes it smaller: what is sent beside the messages takes all the room. */
   | { readonly status: "exhausted"; readonly estimate: ContextEstimate };
 
 /** The documented limit of a tool output in bytes, taken as characters. */
@@ -111,7 +111,7 @@ const RECOVERY_OUTPUT_MAX_CHARS = 51_200;
 
 type EditsOf = (transcript: Transcript, request: RecoveryRequest) => readonly Edit[];
 
-const EDITS_OF: Readonly<Record<MechanicalRung, EditsOf>> = {
+const EDITS_OF: Readonly<Record<LocalRecoveryStep, EditsOf>> = {
   prune: (transcript, { limitTokens }) =>
     prune(transcript, {
       protectTokens: Math.min(PRUNE_PROTECT, Math.floor(limitTokens * PROTECTED_SHARE)),
@@ -119,7 +119,7 @@ const EDITS_OF: Readonly<Record<MechanicalRung, EditsOf>> = {
     }).edits,
   "shrink-turn": (transcript, { outputMaxChars = RECOVERY_OUTPUT_MAX_CHARS }) =>
     shrinkTurn(filterCompacted(transcript), outputMaxChars),
-  fold: foldOlder,
+  "local-summary": summarizeOlder,
   "cut-oversized": cutOversized,
   "last-request": lastRequestOnly,
 };
@@ -140,20 +140,24 @@ export function shrinkTurn(window: Transcript, outputMaxChars: number): readonly
 const SHRUNKEN_SHARE = 0.25;
 
 /**
- * Edits that fold everything but the user's last request and the newest step behind it into a mechanical summary; the
- * facts carried along are reduced until it fits, and then the outputs that should stay. Empty when there is nothing to fold.
+ * Edits that summarize everything but the user's last request and the newest step behind it into a summary without a
+ * model; the facts carried along are reduced until it fits, and then the outputs that should stay. Empty when there is
+ * nothing to replace.
  */
-export function foldOlder(transcript: Transcript, request: Omit<RecoveryRequest, "tried">): readonly Edit[] {
+export function summarizeOlder(
+  transcript: Transcript,
+  request: Omit<RecoveryRequest, "tried">,
+): readonly Edit[] {
   const { limitTokens, estimate } = request;
   for (let { keep = [] } = request; ; keep = keep.slice(Math.ceil(keep.length / 2))) {
-    const edits = foldAround(transcript, { ...request, keep });
+    const edits = summarizeAround(transcript, { ...request, keep });
     const after = applyEdits(transcript, edits, { at: 0 });
     if (keep.length === 0 || (edits.length > 0 && estimateWire(after, estimate).high <= limitTokens))
       return edits;
   }
 }
 
-function foldAround(transcript: Transcript, request: Omit<RecoveryRequest, "tried">): readonly Edit[] {
+function summarizeAround(transcript: Transcript, request: Omit<RecoveryRequest, "tried">): readonly Edit[] {
   const { limitTokens, estimate = {}, representation, pins, redaction, keep = [] } = request;
   const plan = planCompaction({
     transcript,
@@ -176,7 +180,10 @@ function foldAround(transcript: Transcript, request: Omit<RecoveryRequest, "trie
   // A request without words, such as a lone picture, cannot be carried in a summary.
   if (requestId !== undefined && !plan.keptIds.includes(requestId)) return [];
   const maxTokens = Math.min(plan.material.maxSummaryTokens, Math.floor(limitTokens * SUMMARY_SHARE));
-  const prose = foldSummary(plan.foldMaterial, { maxTokens, estimator: estimate.estimator ?? "calibrated" });
+  const prose = localSummary(plan.localSummaryMaterial, {
+    maxTokens,
+    estimator: estimate.estimator ?? "calibrated",
+  });
   let edits: readonly Edit[] = [];
   for (const shares of carriedShares(plan)) {
     edits = compactionEdits(plan, { prose, degraded: true, ...shares, continuation: "suppressed" });
@@ -185,7 +192,7 @@ function foldAround(transcript: Transcript, request: Omit<RecoveryRequest, "trie
   return edits;
 }
 
-/** How much of the limit the mechanical summary may take, not counting the facts carried along. */
+/** How much of the limit the summary without a model may take, not counting the facts carried along. */
 const SUMMARY_SHARE = 0.2;
 
 /** Edits that cut the longest parts to one length, head and tail, at which everything fits; empty when there is none. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { linesOf, next, type Sent, START, size, text } from "../../test/rig/cache-session.ts";
 import { readModelRows } from "../models/model-row.ts";
 import { asObject } from "../text/unknown-value.ts";
-import { dearest } from "./describe-cost.ts";
-import { type BreakCause, explainCost } from "./explain-cost.ts";
+import { mostExpensive } from "./describe-cost.ts";
+import { explainCost, type MissCause } from "./explain-cost.ts";
 import { readRequests } from "./read-requests.ts";
 
 function costOf(wire: readonly unknown[]) {
@@ -13,13 +13,13 @@ function costOf(wire: readonly unknown[]) {
 const second = next(START, 3);
 const third = next(second, 4);
 
-describe("a break of the cache", () => {
+describe("a cache miss", () => {
   it.each<{
     name: string;
     change: Partial<Sent>;
-    cause: BreakCause;
+    cause: MissCause;
     detail?: RegExp;
-    also?: BreakCause[];
+    also?: MissCause[];
     lost?: number;
   }>([
     {
@@ -67,7 +67,7 @@ describe("a break of the cache", () => {
     {
       name: "a pause longer than the cache lives",
       change: { pauseMinutes: 12 },
-      cause: "pause",
+      cause: "idle",
       detail: /12 minutes/,
     },
     {
@@ -92,17 +92,17 @@ describe("a break of the cache", () => {
       name: "a pause and another model at once",
       change: { pauseMinutes: 12, model: "claude-sonnet-4-6" },
       cause: "model",
-      also: ["pause"],
+      also: ["idle"],
     },
   ])("is told by its cause: $name", ({ change, cause, detail = /(?:)/, also = [] }) => {
-    const { breaks } = costOf(linesOf([START, second, { ...third, ...change }]));
-    expect(breaks).toHaveLength(1);
-    expect(breaks[0]).toMatchObject({ cause, also, certainty: "recorded", request: 2 });
-    expect(breaks[0]?.detail).toMatch(detail);
+    const { misses } = costOf(linesOf([START, second, { ...third, ...change }]));
+    expect(misses).toHaveLength(1);
+    expect(misses[0]).toMatchObject({ cause, also, certainty: "recorded", request: 2 });
+    expect(misses[0]?.detail).toMatch(detail);
   });
 
-  it.each<{ name: string; change: Partial<Sent>; cause: BreakCause; certainty: "recorded" | "likely" }>([
-    { name: "a pause", change: { pauseMinutes: 12 }, cause: "pause", certainty: "recorded" },
+  it.each<{ name: string; change: Partial<Sent>; cause: MissCause; certainty: "recorded" | "likely" }>([
+    { name: "a pause", change: { pauseMinutes: 12 }, cause: "idle", certainty: "recorded" },
     { name: "a model", change: { model: "claude-sonnet-4-6" }, cause: "model", certainty: "recorded" },
     {
       name: "a compaction",
@@ -126,8 +126,8 @@ describe("a break of the cache", () => {
     { name: "tools", change: { tools: [...START.tools, "Grep.."] }, cause: "unknown", certainty: "likely" },
     { name: "a provider that did not hit", change: { forgets: true }, cause: "unknown", certainty: "likely" },
   ])("of a file without recorded requests, by $name", ({ change, cause, certainty }) => {
-    const { breaks } = costOf(linesOf([START, second, { ...third, ...change }], "unrecorded"));
-    expect(breaks).toMatchObject([{ cause, certainty }]);
+    const { misses } = costOf(linesOf([START, second, { ...third, ...change }], "unrecorded"));
+    expect(misses).toMatchObject([{ cause, certainty }]);
   });
 
   it("is a compaction's also where the line that it followed is not in the file", () => {
@@ -135,13 +135,13 @@ describe("a break of the cache", () => {
     const lines = linesOf([START, second, compacted], "unrecorded").map((line) =>
       asObject(line).subtype === "compact_boundary" ? { ...asObject(line), logicalParentUuid: "gone" } : line,
     );
-    expect(costOf(lines).breaks).toMatchObject([{ cause: "compaction", certainty: "recorded" }]);
+    expect(costOf(lines).misses).toMatchObject([{ cause: "compaction", certainty: "recorded" }]);
   });
 
   it("is none where the conversation only grows", () => {
-    const { breaks, rewriting } = costOf(linesOf([START, second, third]));
-    expect(breaks).toEqual([]);
-    expect(rewriting).toEqual({ tokens: 0, costUSD: 0 });
+    const { misses, cacheMissCost } = costOf(linesOf([START, second, third]));
+    expect(misses).toEqual([]);
+    expect(cacheMissCost).toEqual({ tokens: 0, costUSD: 0 });
   });
 
   it("says how much was paid again, from where on, and what that cost more than reading", () => {
@@ -149,15 +149,15 @@ describe("a break of the cache", () => {
       ...third,
       messages: [...START.messages, "a3!".padEnd(2_500, "."), ...third.messages.slice(4)],
     };
-    const { breaks, requests } = costOf(
+    const { misses, requests } = costOf(
       linesOf([START, { ...second, messages: [...START.messages, text("a3", 2_500)] }, edited]),
     );
-    const [found] = breaks;
+    const [found] = misses;
     expect(found).toMatchObject({
       cause: "message",
       messageIndex: 3,
       keptThrough: 0,
-      rewrittenTokens: 2_500,
+      missedTokens: 2_500,
     });
     // Opus 4.6: 6.25 dollars a million to write, 0.50 to read; three tokens were sent uncached for 5.
     expect(found?.costUSD).toBeCloseTo((2_500 * (6.25 - 0.5)) / 1e6, 4);
@@ -176,9 +176,9 @@ describe("a break of the cache", () => {
       parentUuid: line.type === "user" ? "a0" : "bu1",
       ...(line.type === "assistant" && { message: { ...(line.message as object), id: "msg_9" } }),
     }));
-    const { breaks, totals } = costOf([...lines, ...branch]);
+    const { misses, totals } = costOf([...lines, ...branch]);
     expect(totals.requests).toBe(3);
-    expect(breaks).toEqual([]);
+    expect(misses).toEqual([]);
   });
 });
 
@@ -217,10 +217,10 @@ describe("the cost of a session", () => {
     );
   });
 
-  it("lists the dearest breaks first", () => {
+  it("lists the most expensive cache misses first", () => {
     const lines = linesOf([START, { ...second, pauseMinutes: 9 }, { ...third, model: "claude-fable-5" }]);
-    const { breaks } = costOf(lines);
-    expect(dearest(breaks, 1).map(({ cause }) => cause)).toEqual(["model"]);
-    expect(breaks.map(({ cause }) => cause)).toEqual(["pause", "model"]);
+    const { misses } = costOf(lines);
+    expect(mostExpensive(misses, 1).map(({ cause }) => cause)).toEqual(["model"]);
+    expect(misses.map(({ cause }) => cause)).toEqual(["idle", "model"]);
   });
 });

@@ -8,8 +8,8 @@ import {
   type CostTotals,
   createPriceFinder,
   type ExplainedRequest,
+  priceCacheMiss,
   priceRequest,
-  priceRewriting,
   promptTokensOf,
   type RecordedPrompt,
   type RecordedRequest,
@@ -39,21 +39,21 @@ export function explainCost(
     const priced = recorded !== undefined ? "agent" : price !== undefined ? "table" : "unknown";
     return { ...rest, index, ...omitUndefined({ costUSD, byKind }), priced };
   });
-  const breaks = requests.flatMap((request, index) => {
+  const misses = requests.flatMap((request, index) => {
     const before = previous[index];
-    const found = before && findBreak(requests, { index, before, profileOf });
+    const found = before && findMiss(requests, { index, before, profileOf });
     if (!found) return [];
     const price = priceFor(request);
-    const costUSD = price && priceRewriting(request, found.rewrittenTokens, price);
+    const costUSD = price && priceCacheMiss(request, found.missedTokens, price);
     return [{ ...found, request: index, ...omitUndefined({ costUSD }) }];
   });
   return {
     requests: explained,
     totals: totalsOf(explained),
-    breaks,
-    rewriting: {
-      tokens: breaks.reduce((sum, { rewrittenTokens }) => sum + rewrittenTokens, 0),
-      costUSD: breaks.reduce((sum, { costUSD = 0 }) => sum + costUSD, 0),
+    misses,
+    cacheMissCost: {
+      tokens: misses.reduce((sum, { missedTokens }) => sum + missedTokens, 0),
+      costUSD: misses.reduce((sum, { costUSD = 0 }) => sum + costUSD, 0),
     },
   };
 }
@@ -62,19 +62,19 @@ export function explainCost(
 export interface SessionCost {
   readonly requests: readonly ExplainedRequest[];
   readonly totals: CostTotals;
-  /** In their order; `dearest` sorts them. */
-  readonly breaks: readonly CacheBreak[];
+  /** In their order; `mostExpensive` sorts them. */
+  readonly misses: readonly CacheMiss[];
   /** What was paid more because the cache did not have what it could have had. */
-  readonly rewriting: { readonly tokens: number; readonly costUSD: number };
+  readonly cacheMissCost: { readonly tokens: number; readonly costUSD: number };
 }
 
 /** A request that found less in the cache than the one before had left there. */
-export interface CacheBreak {
+export interface CacheMiss {
   /** Its place among the requests. */
   readonly request: number;
-  readonly cause: BreakCause;
-  /** What would have broken it as well. */
-  readonly also: readonly BreakCause[];
+  readonly cause: MissCause;
+  /** What would have caused it as well. */
+  readonly also: readonly MissCause[];
   /** `recorded`: the file says so. `likely`: it follows from times and counts. */
   readonly certainty: "recorded" | "likely";
   /** More of the cause, for people; may be empty. */
@@ -84,7 +84,7 @@ export interface CacheBreak {
   /** Of that what the cache could have given and did not. */
   readonly lostTokens: number;
   /** Of it what was sent again, and paid. */
-  readonly rewrittenTokens: number;
+  readonly missedTokens: number;
   readonly costUSD?: number;
   /** How long nothing was asked before. */
   readonly pauseMs?: number;
@@ -95,32 +95,32 @@ export interface CacheBreak {
 }
 
 /** Why a cached beginning was not read again. */
-export type BreakCause =
+export type MissCause =
   | "model"
   | "compaction"
   | "tools"
   | "system"
   | "settings"
   | "message"
-  | "pause"
+  | "idle"
   | "provider"
   | "unknown";
 
 /** In a few words why the cache was not read. */
-export const CAUSE_NAMES: Readonly<Record<BreakCause, string>> = {
+export const CAUSE_NAMES: Readonly<Record<MissCause, string>> = {
   model: "another model",
   compaction: "compaction",
   tools: "changed tools",
   system: "changed system prompt",
   settings: "changed settings",
   message: "changed messages",
-  pause: "pause",
+  idle: "idle too long",
   provider: "provider miss",
-  unknown: "not recorded why",
+  unknown: "unknown",
 };
 
-/** A sentence about a break: its cause, more of it, and how much was still cached. */
-export function describeBreak(found: CacheBreak): string {
+/** A sentence about a cache miss: its cause, more of it, and how much was still cached. */
+export function describeMiss(found: CacheMiss): string {
   const { cause, certainty, detail, also, cachedTokens, lostTokens } = found;
   const likely = certainty === "likely" && cause !== "unknown" ? " (likely)" : "";
   const more = detail === "" ? "" : `: ${detail}`;
@@ -142,7 +142,7 @@ function previousRequests(requests: readonly RecordedRequest[]): readonly (Recor
   });
 }
 
-interface BreakContext {
+interface MissContext {
   readonly index: number;
   readonly before: RecordedRequest;
   readonly profileOf: ProfileFinder;
@@ -161,16 +161,16 @@ function createProfileFinder(rows: readonly ModelRow[] | undefined): ProfileFind
   };
 }
 
-function findBreak(
+function findMiss(
   requests: readonly RecordedRequest[],
-  { index, before, profileOf }: BreakContext,
-): Omit<CacheBreak, "request" | "costUSD"> | undefined {
+  { index, before, profileOf }: MissContext,
+): Omit<CacheMiss, "request" | "costUSD"> | undefined {
   const request = requests[index] ?? before;
   const { cacheReadTokens, inputTokens, cacheWriteTokens } = request.usage;
   const leftTokens = cachedTokens(before, profileOf(before));
   const lostTokens = leftTokens - cacheReadTokens;
-  const rewrittenTokens = Math.min(lostTokens, inputTokens + cacheWriteTokens);
-  if (rewrittenTokens < LEAST_TOKENS) return undefined;
+  const missedTokens = Math.min(lostTokens, inputTokens + cacheWriteTokens);
+  if (missedTokens < LEAST_TOKENS) return undefined;
   const pauseMs =
     request.atMs === undefined || before.atMs === undefined ? undefined : request.atMs - before.atMs;
   const writer = findBefore(requests, index, ({ usage }) => usage.cacheWriteTokens > 0);
@@ -190,7 +190,7 @@ function findBreak(
     detail: first?.detail ?? "",
     cachedTokens: leftTokens,
     lostTokens,
-    rewrittenTokens,
+    missedTokens,
     ...omitUndefined({
       pauseMs,
       keptThrough: keptThrough === -1 ? undefined : keptThrough,
@@ -213,7 +213,7 @@ function findBefore(
   return -1;
 }
 
-/** Less is no break: parallel requests miss what the other is still writing, and providers cache in steps. */
+/** Less is no cache miss: parallel requests miss what the other is still writing, and providers cache in steps. */
 const LEAST_TOKENS = 1_024;
 
 /** What a request leaves in the cache: what it read and wrote; where writing is not counted, all of its prompt. */
@@ -225,8 +225,8 @@ function cachedTokens({ usage }: RecordedRequest, profile: CacheProfile): number
 }
 
 interface Cause {
-  readonly cause: BreakCause;
-  readonly certainty: CacheBreak["certainty"];
+  readonly cause: MissCause;
+  readonly certainty: CacheMiss["certainty"];
   readonly detail: string;
   readonly messageIndex?: number;
 }
@@ -238,7 +238,7 @@ interface CauseContext {
   readonly writer: RecordedRequest | undefined;
 }
 
-/** All that explains a break, what explains most of it first; without a record that leaves only the provider, nothing may. */
+/** All that explains a cache miss, what explains most of it first; without a record that leaves only the provider, nothing may. */
 function causesOf(
   request: RecordedRequest,
   before: RecordedRequest,
@@ -283,11 +283,11 @@ function pauseOf({ pauseMs, writer, profile }: CauseContext): Cause | undefined 
   const { ttlMs, writeMultiplier } = profile;
   const livesMs = writer !== undefined && writer.hourWriteTokens > 0 ? HOUR_MS : ttlMs;
   const minutes = `nothing was asked for ${duration(pauseMs)}`;
-  if (livesMs > 0 && pauseMs > livesMs) return { cause: "pause", certainty: "recorded", detail: minutes };
+  if (livesMs > 0 && pauseMs > livesMs) return { cause: "idle", certainty: "recorded", detail: minutes };
   // Caches that nobody pays for are cleared when their place is needed, often after a few minutes.
   const isFree = writeMultiplier <= 1 && writer === undefined;
   return isFree && pauseMs > OFTEN_GONE_MS
-    ? { cause: "pause", certainty: "likely", detail: minutes }
+    ? { cause: "idle", certainty: "likely", detail: minutes }
     : undefined;
 }
 

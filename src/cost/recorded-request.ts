@@ -139,12 +139,12 @@ interface PricedRequest {
 }
 
 /** What tokens cost more that were written, or sent as they are, instead of being read from the cache. */
-export function priceRewriting(request: PricedRequest, rewrittenTokens: number, price: ModelPrice): number {
+export function priceCacheMiss(request: PricedRequest, missedTokens: number, price: ModelPrice): number {
   const { usage } = request;
   const { inputUSD, cacheWriteUSD } = priceRequest(request, price);
   const paidTokens = usage.inputTokens + usage.cacheWriteTokens;
-  const paidUSD = paidTokens === 0 ? 0 : ((inputUSD + cacheWriteUSD) * rewrittenTokens) / paidTokens;
-  return paidUSD - (rewrittenTokens * price.cacheRead * factorsOf(usage, price).input) / MILLION;
+  const paidUSD = paidTokens === 0 ? 0 : ((inputUSD + cacheWriteUSD) * missedTokens) / paidTokens;
+  return paidUSD - (missedTokens * price.cacheRead * factorsOf(usage, price).input) / MILLION;
 }
 
 const MILLION = 1_000_000;

@@ -37,7 +37,7 @@ describe("the files in the preamble of a child", () => {
       pins: [],
       filesRead: [],
       filesChanged: ["/w/before.ts"],
-      anchors: [],
+      keyFacts: [],
     };
     const summary: Message = {
       id: "s",
@@ -75,7 +75,7 @@ describe("the files in the preamble of a child", () => {
   });
 });
 
-describe("the directive of a fork", () => {
+describe("the task of a fork", () => {
   it("keeps the lines with its identifiers", () => {
     const line = (step: number, row: number): string =>
       step === 3 && row === 57 ? "step 3 calls foldWingTip(57)" : `step ${step} says ${row} of it`;
@@ -92,6 +92,6 @@ describe("the directive of a fork", () => {
     });
     const textFor = (options = {}): string => forkContext(history, { budgetChars: 10_000, ...options }).text;
     expect(textFor()).not.toContain("foldWingTip");
-    expect(textFor({ directive: "Find out what foldWingTip does." })).toContain("foldWingTip(57)");
+    expect(textFor({ task: "Find out what foldWingTip does." })).toContain("foldWingTip(57)");
   });
 });

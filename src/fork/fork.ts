@@ -9,7 +9,7 @@ import {
   cutsByAge,
   DOCUMENTED_TIER_LIMITS,
   graduatedTiers,
-  missedFloors,
+  missedMinimums,
   type TierLimits,
 } from "../stages/tiers.ts";
 import { oneLine } from "../text/clip.ts";
@@ -111,7 +111,7 @@ function runPipeline(messages: Transcript, options: ResolvedForkOptions, render:
   const budgetEdits = [...hides, ...budgeted.edits];
   const wasFilled = profile === "default" && reduced.edits.length > 0;
   const results = countResults(kept, limits);
-  const missed = wasFilled ? missedFloors(reduced.unfilled, kept, { budgetChars }) : [];
+  const missed = wasFilled ? missedMinimums(reduced.unfilled, kept, { budgetChars }) : [];
   return {
     messages: kept,
     edits: [...prepared.edits, ...reduced.edits, ...budgeted.edits],
@@ -123,7 +123,7 @@ function runPipeline(messages: Transcript, options: ResolvedForkOptions, render:
           ? results.tierDistribution
           : countResults(prepared.transcript, limits).tierDistribution,
       ...sizeStats({ kept, budgetEdits, textChars: frame.textChars, render, wasFilled }),
-      ...(missed.length > 0 && { missedFloors: missed }),
+      ...(missed.length > 0 && { missedMinimums: missed }),
       applied: {
         tier2Chars: limits.resultChars[2],
         tier3Chars: limits.resultChars[3],
@@ -166,7 +166,7 @@ interface ReducedResults extends StagesResult {
 
 /** Brings tool results down to size before the hard budget. */
 function reduceResults(transcript: Transcript, { options, frame, render }: Reduction): ReducedResults {
-  const { profile, limits, neverCutTools, budgetChars: maxChars, directive } = options;
+  const { profile, limits, neverCutTools, budgetChars: maxChars, task } = options;
   const budget = { maxChars, frameChars: frame.chars, render, leastChars: memoize(leastChars) };
   if (profile === "documented") {
     const cuts = cutsByAge(transcript, { limits, neverCutTools });
@@ -190,7 +190,7 @@ function reduceResults(transcript: Transcript, { options, frame, render }: Reduc
   const filled = fillTranscript(superseded.transcript, {
     ...budget,
     neverCutTools,
-    ...(directive !== undefined && { directive }),
+    ...(task !== undefined && { task }),
   });
   const edits = [...superseded.edits, ...filled.edits];
   return { transcript: filled.transcript, edits, unfilled: superseded.transcript };

@@ -38,7 +38,7 @@ describe("readTranscript", () => {
     },
   );
 
-  it("lets go of lines that are not live", async () => {
+  it("drops lines that are not live", async () => {
     const file = await readTranscript(recorded("claude-code/rewind.jsonl"), { keep: "live" });
     expect(file.wire).toHaveLength(4);
   });

@@ -47,32 +47,32 @@ export interface TranscriptFile {
   readonly transcript: Transcript;
   /** Lines that could not be read; those without `records` were skipped. */
   readonly problems: readonly LineProblem[];
-  /** With `keep: "window"`: what was let go. */
+  /** With `keep: "window"`: what was dropped. */
   readonly past?: PastMessages;
 }
 
-/** What was let go of a file while it was read. */
+/** What was dropped of a file while it was read. */
 export interface PastMessages {
   /** How many messages have only the beginnings of their texts. */
   readonly count: number;
   /** What is known of those before them, which are not in the transcript. */
   readonly older: OlderMessages;
-  /** True where the conversation goes on from what was let go, as after a rewind: then read it again and keep all. */
+  /** True where the conversation goes on from what was dropped, as after a rewind: then read it again and keep all. */
   readonly isRewound: boolean;
 }
 
 /** Options of `readTranscript`. */
 export interface ReadTranscriptOptions {
   /**
-   * `all` keeps every line, so that edits can be written back. `live` lets go of lines that are not part of the
-   * conversation as soon as that is known: memory is bounded by the live branch. `window` keeps the lines of the
-   * window: of Claude Code and Codex sessions, what stands before the newest compaction is let go once more than 8 MB
-   * were read. Of its messages the newest 4,000 have only the beginnings of long texts (`cut.method` is `size`),
-   * older ones are only counted. Memory is bounded by the window.
+   * `all` keeps every line, so that edits can be written back. `live` drops lines that are not part of the conversation
+   * as soon as that is known: memory is bounded by the live branch. `window` keeps the lines of the window: of Claude
+   * Code and Codex sessions, what stands before the newest compaction is dropped once more than 8 MB were read. Of its
+   * messages the newest 4,000 have only the beginnings of long texts (`cut.method` is `size`), older ones are only
+   * counted. Memory is bounded by the window.
    * @default all
    */
   readonly keep?: Keep;
-  /** Called with each record of a file of lines, in order, before anything is let go. @default none */
+  /** Called with each record of a file of lines, in order, before anything is dropped. @default none */
   readonly onLine?: (line: unknown, format: FormatName) => void;
 }
 

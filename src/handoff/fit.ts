@@ -5,28 +5,28 @@ import { type Message, type MessageId, type Transcript, withUniqueIds } from "..
 import type { Part, TextPart } from "../transcript/part.ts";
 
 /**
- * The messages within a budget, by the lines that are most likely needed next; what does not fit even so is folded.
+ * The messages within a budget, by the lines that are most likely needed next; what does not fit even so is summarized.
  * What users typed goes last: of each text at least both ends stay, and other lines make room for them.
  */
-export function fitted(messages: Transcript, budgetChars: number, fold?: Fold): Fitted {
+export function fitted(messages: Transcript, budgetChars: number, summarize?: Summarize): Fitted {
   const all = withUniqueIds(messages);
   const whole = inherit(all, budgetChars);
   const overflows = whole.edits.some(
     ({ type, reason }) => type === "hide-message" && reason === "over-budget",
   );
-  const shown = fold && overflows ? withUniqueIds(fold(all, budgetChars)) : all;
+  const shown = summarize && overflows ? withUniqueIds(summarize(all, budgetChars)) : all;
   const shownIds = new Set(shown.map(({ id }) => id));
   const kept = withTyped(shown, shown === all ? whole : inherit(shown, budgetChars), budgetChars);
   return {
     messages: kept,
     cut: countShortened(shown, kept),
     hidden: shown.length - kept.length,
-    folded: all.filter(({ id }) => !shownIds.has(id)).length,
+    replaced: all.filter(({ id }) => !shownIds.has(id)).length,
   };
 }
 
 /** Sums up the oldest messages, those that stay under their ids. */
-export type Fold = (messages: Transcript, budgetChars: number) => Transcript;
+export type Summarize = (messages: Transcript, budgetChars: number) => Transcript;
 
 interface Fitted {
   readonly messages: Transcript;
@@ -35,7 +35,7 @@ interface Fitted {
   /** Messages for which there was no room. */
   readonly hidden: number;
   /** Messages that a summary stands for now. */
-  readonly folded: number;
+  readonly replaced: number;
 }
 
 function inherit(messages: Transcript, budgetChars: number): ForkContext {
@@ -47,15 +47,15 @@ const MIN_BUDGET_CHARS = 512;
 /** What was kept, with the typed texts that were not; everything else gets less room until they fit. */
 function withTyped(shown: Transcript, first: ForkContext, budgetChars: number): Transcript {
   const typed = typedTexts(shown, budgetChars * TYPED_SHARE);
-  const once = putBack(shown, first, typed);
+  const once = restoreTyped(shown, first, typed);
   if (once.chars === 0) return once.messages;
   const spared = Math.ceil(once.chars * SPARE);
-  const twice = putBack(shown, inherit(shown, budgetChars - spared), typed);
+  const twice = restoreTyped(shown, inherit(shown, budgetChars - spared), typed);
   if (twice.chars <= spared) return twice.messages;
   const most = [...typed.values()]
     .flatMap((texts) => [...texts.values()])
     .reduce((sum, { text }) => sum + charsOf(text), 0);
-  return putBack(shown, inherit(shown, budgetChars - most), typed).messages;
+  return restoreTyped(shown, inherit(shown, budgetChars - most), typed).messages;
 }
 
 /** The share of a budget that typed texts may take from everything else. */
@@ -99,7 +99,7 @@ function charsOf(text: string): number {
 }
 
 /** The messages with the typed texts of which less was kept, and how many characters these add. */
-function putBack(
+function restoreTyped(
   shown: Transcript,
   { messages, edits }: ForkContext,
   typed: TypedTexts,

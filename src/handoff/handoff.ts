@@ -12,7 +12,7 @@ import { IMAGE_CHARS } from "../transcript/estimate-message.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { FilePart, Part } from "../transcript/part.ts";
 import { conversationOf, type EarlierHandoff, nameText } from "./conversation.ts";
-import { type Fold, fitted } from "./fit.ts";
+import { fitted, type Summarize } from "./fit.ts";
 import { type HandoffTarget, RECEIVERS } from "./receivers.ts";
 import { translateCalls } from "./tool-calls.ts";
 import type { Block, ImageBlock, SessionHead, Turn } from "./writers/session-files.ts";
@@ -34,8 +34,8 @@ export function handOff(transcript: Transcript, options: HandoffOptions): Handed
   const maxImages = imageRoom(clean, budgetChars);
   const sized =
     budgetChars === undefined
-      ? { messages: clean, cut: 0, hidden: 0, folded: 0 }
-      : fitted(clean, budgetChars - maxImages * IMAGE_CHARS, options.fold);
+      ? { messages: clean, cut: 0, hidden: 0, replaced: 0 }
+      : fitted(clean, budgetChars - maxImages * IMAGE_CHARS, options.summarize);
   const { messages, foreign, commented } = translateCalls(sized.messages, receiver.tools, calls);
   const turns = turnsOf(withImages(messages, maxImages));
   const blocks = turns.flatMap((turn) => turn.blocks);
@@ -52,7 +52,7 @@ export function handOff(transcript: Transcript, options: HandoffOptions): Handed
     resultChars: results.reduce((sum, { text }) => sum + text.length, 0),
     shortened: sized.cut,
     leftOut: sized.hidden,
-    folded: sized.folded,
+    replaced: sized.replaced,
     secrets: [...redactor.found.values()].reduce((sum, count) => sum + count, 0),
     foreign,
     commented,
@@ -75,7 +75,7 @@ export interface HandoffOptions {
   /** `kept`: a session of the same agent, whose tools it knows. @default translated */
   readonly calls?: "translated" | "kept";
   /** Sums up the oldest messages where they do not fit, those that stay under their ids; unset: they are left out. */
-  readonly fold?: Fold;
+  readonly summarize?: Summarize;
   /** What the first text says. @default where the session comes from, and what was done to it */
   readonly notice?: (facts: HandoffFacts) => string;
 }
@@ -107,7 +107,7 @@ export interface HandoffFacts extends EarlierHandoff {
   /** Messages that a summary in the session stands for. */
   readonly summarized: number;
   /** Messages that a summary stands for now. */
-  readonly folded: number;
+  readonly replaced: number;
   /** Compactions whose summary cannot be read here, and the messages that were brought back from before. */
   readonly unreadable: number;
   /** False where the newest of them left no summary at all. */
@@ -324,7 +324,7 @@ export function whatWasDone(
     callsText(facts),
     say(facts.lostCalls, (count) => `${count("result")} as text, for want of the call`),
     say(facts.shortened, (count) => `${count("part")} shortened to fit`),
-    say(facts.folded, (count) => `${count("message")} summed up without a model`),
+    say(facts.replaced, (count) => `${count("message")} summed up without a model`),
     say(facts.leftOut, (count) => `${count("message")} left out that did not fit`),
     say(facts.summarized, (count) => `${count("message")} left out that a summary stands for`),
     say(

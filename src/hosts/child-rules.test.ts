@@ -19,7 +19,7 @@ import {
   wrapUpText,
 } from "../fork/life/child-rules.ts";
 import type { LimitName } from "../fork/life/record.ts";
-import { directiveText } from "../plugin/forks/task-text.ts";
+import { taskText } from "../plugin/forks/task-text.ts";
 import { createPlugin } from "../plugin/plugin.ts";
 import { FORK_TOOLS } from "../plugin/tools/fork-tools.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";
@@ -39,8 +39,8 @@ describe("what a child must not do", () => {
   it("is named as a whole to the child, to whoever starts it, and in the documentation", () => {
     const what = ACTS.map((act) => /cannot ([^.:]*)\./.exec(forbiddenText(act))?.[1] ?? "");
     for (const text of [CHILD_CANNOT, FORK_CANNOT]) for (const each of what) expect(text).toContain(each);
-    const inherited = { way: "none", status: "empty", reason: "" } as const;
-    expect(directiveText({ number: 1, task: "Go.", inherited, profile: "default" })).toContain(CHILD_CANNOT);
+    const inherited = { mode: "none", status: "empty", reason: "" } as const;
+    expect(taskText({ number: 1, task: "Go.", inherited, profile: "default" })).toContain(CHILD_CANNOT);
     const { context } = createTestContext();
     const { fork } = createPlugin(context.host, { store: folder }, { env: {} }).tools;
     expect(fork?.description).toContain(FORK_CANNOT);

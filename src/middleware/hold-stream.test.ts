@@ -41,7 +41,7 @@ async function all(stream: ReadableStream<unknown>): Promise<readonly unknown[]>
 }
 
 describe("a stream that is held", () => {
-  it("is let go with the first word, whole and in order", async () => {
+  it("is dropped with the first word, whole and in order", async () => {
     const parts = [START, { type: "text-start", id: "1" }, delta(""), delta("Hi"), delta(" there"), FINISH];
     const { held, finished, pulled } = await hold(parts);
     expect(held.end).toEqual({ type: "answer" });

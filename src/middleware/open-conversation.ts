@@ -74,7 +74,7 @@ export function openConversation(
 export interface OpenOptions extends ConversationOptions {
   readonly recallTool?: SessionOptions["recallTool"];
   readonly summarizer?: SummarizerOption;
-  readonly store?: Pick<SessionPorts, "spills" | "journal">;
+  readonly store?: Pick<SessionPorts, "outputs" | "journal">;
   /** A state from `session.toJSON()`. */
   readonly restore?: unknown;
 }
@@ -119,7 +119,7 @@ function openSession(
     clock,
     summarizer: writer && telemetry ? traceSummarizer(writer, { telemetry, model: asked }) : writer,
     hooks,
-    spills: store?.spills,
+    outputs: store?.outputs,
     journal: store?.journal,
   });
   const given: SessionOptions = {

@@ -1,4 +1,4 @@
-import { type AiSdkWire, contentOf, nativeOf } from "../formats/wires/ai-sdk/ai-sdk-message.ts";
+import { type AiSdkWire, contentOf, providerBlockOf } from "../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { ProviderManagement } from "../session/window.ts";
 import { asArray, asObject, asString } from "../text/unknown-value.ts";
 
@@ -55,7 +55,7 @@ export function assumeManagement(model: unknown, wire: AiSdkWire, metadata: unkn
     typeof model === "string" ? { provider: "gateway", modelId: model } : asObject(model);
   const own = ownBlocks(asString(provider) ?? "", asString(modelId) ?? "");
   if (own === undefined) return { acts: "nothing", reads: [] };
-  const hasBlock = wire.some((message) => contentOf(message).some((part) => nativeOf(part) === own));
+  const hasBlock = wire.some((message) => contentOf(message).some((part) => providerBlockOf(part) === own));
   return { acts: hasBlock ? "compacts" : reportedActs(metadata), reads: [own] };
 }
 

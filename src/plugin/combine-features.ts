@@ -60,11 +60,11 @@ export function combineFeatures(
       const { sessionId } = request;
       const decide = (each: Feature) => each.beforeRequest?.(request);
       for await (const edited of decisions({ handler: "beforeRequest", sessionId, decide })) {
-        const { messages: sent, frame } = "frame" in edited ? edited : { messages: edited };
+        const { messages: sent, promptHead } = "promptHead" in edited ? edited : { messages: edited };
         // Asked for again: an adapter for which this is too late shows another list.
         const { messages } = request;
         messages.splice(0, messages.length, ...sent);
-        if (frame !== undefined) request.frame = frame;
+        if (promptHead !== undefined) request.promptHead = promptHead;
       }
     },
     async beforeTool(call) {

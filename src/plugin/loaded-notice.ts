@@ -19,7 +19,7 @@ export function createLoadedNotice({ host, notify, folders, now }: PluginContext
     // A notice that cannot be recorded as shown is not shown: it would come back at every start.
     if (!(await write({ ...note, toldVersion: VERSION }))) return;
     notify.toastOnce(
-      `Carryover ${VERSION} is loaded. /handoff <task> starts an agent that knows this conversation.`,
+      `Carryover ${VERSION} is loaded. /subtask <task> starts an agent that knows this conversation.`,
       "info",
     );
   };

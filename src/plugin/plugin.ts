@@ -18,19 +18,20 @@ import { createLoadedNotice } from "./loaded-notice.ts";
 import { createRequestJournal } from "./request-journal.ts";
 import { createForkTools } from "./tools/fork-tools.ts";
 import { createRecallTool } from "./tools/recall-tool.ts";
-import { createBoundToolOutput } from "./window/bound-output.ts";
 import { createCompactionContext } from "./window/compaction.ts";
 import { createOwnCompaction } from "./window/own-compaction.ts";
 import { createPinnedTexts } from "./window/pins.ts";
 import { createPruneWindow } from "./window/prune.ts";
 import { createThoughtKeeper } from "./window/thoughts.ts";
+import { createToolOutputTrimming } from "./window/trim-output.ts";
 
 /**
  * The plugin of any coding agent: an adapter gives the agent as an `AgentHost` and calls the handlers that come back.
- * Each feature decides on its own at the moments it cares about: `window/` bounds outputs, prunes, keeps pins and helps the
- * agent's own compaction; `forks/` starts background agents that inherit the conversation and follows their lives;
- * `delivery/` brings their results to their parents, each once; `tools/` is what the model can call; `control.ts` answers the
- * command line. Everything that is kept lies in `stores/`. A feature that fails has no effect, and the conversation goes on.
+ * Each feature decides on its own at the moments it cares about: `window/` trims outputs, prunes, keeps pins and helps
+ * the agent's own compaction; `forks/` starts background agents that inherit the conversation and follows their lives;
+ * `delivery/` brings their results to their parents, each once; `tools/` is what the model can call; `control.ts`
+ * answers the command line. Everything that is kept lies in `stores/`. A feature that fails has no effect, and the
+ * conversation goes on.
  */
 export function createPlugin(
   host: AgentHost,
@@ -69,14 +70,14 @@ function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): 
   const isChild = async (sessionId: string): Promise<boolean> => (await forkLinkOf(sessionId)) !== undefined;
   const inheritedFrom = async (sessionId: string): Promise<string | undefined> => {
     const link = await forkLinkOf(sessionId);
-    return link?.way === "text" ? undefined : link?.parent;
+    return link?.mode === "text" ? undefined : link?.parent;
   };
   const inherited = async (sessionId: string): Promise<"unchanged" | "changed" | "nothing"> => {
     // The request of a child in a process of its own has other tools than the one before it.
     if (scope === "child") return "changed";
     const link = await forkLinkOf(sessionId);
     if (link === undefined) return "nothing";
-    return link.way === "exact" ? "unchanged" : "changed";
+    return link.mode === "full" ? "unchanged" : "changed";
   };
   const pruning = createPruneWindow({ context, pins, windows, isChild });
   const delivery = createDeliveryFeature({ context, forks });
@@ -89,7 +90,7 @@ function featuresOf(context: PluginContext, scope: PluginEnvironment["scope"]): 
     createRequestJournal(context),
     thoughts.watch,
     windows.feature,
-    createBoundToolOutput(context),
+    createToolOutputTrimming(context),
     ...ofParent(() => [
       createControlFeature({ context, forks, pruning, compaction, control: context.stores.control }),
     ]),
@@ -117,11 +118,15 @@ function createToolsFeature(setup: ForkSetup): Feature {
     name: "tools",
     tools: createForkTools(setup),
     commands: {
-      handoff: {
+      subtask: {
         description: "Hand a task to a background agent that knows this conversation",
         // Some agents show it as the user's own words.
         template:
           "Hand this over with the tool fork, then go on with your own work (if nothing follows, ask me what): $ARGUMENTS",
+      },
+      handoff: {
+        description: "Now called /subtask",
+        template: "Say only this to the user: /handoff is now called /subtask. Type: /subtask $ARGUMENTS",
       },
     },
   };

@@ -1,5 +1,5 @@
 import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
-import type { RecoveryRung } from "../compaction/recover.ts";
+import type { RecoveryStep } from "../compaction/recover.ts";
 import type { CompactReason } from "../compaction/trigger/should-compact.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import { aMeasure, oneOf, type Shape } from "../text/check.ts";
@@ -8,10 +8,10 @@ import type { EditBatch } from "./history.ts";
 
 /** The one thing to do next. The session runs the first eight; the others are for the caller of the model. */
 export type SessionAction =
-  | BoundOutputs
+  | TrimOutputs
   | RunStage
   | EditWindow
-  | ShadowBlock
+  | BackUpBlock
   | SummarizeToolResults
   | BeginCompaction
   | Compact
@@ -21,9 +21,9 @@ export type SessionAction =
   | Retry
   | GiveUp;
 
-/** Tool outputs that came in are longer than the limits: bound them before the model sees them. */
-interface BoundOutputs extends Decided {
-  readonly type: "bound-outputs";
+/** Tool outputs that came in are longer than the limits: trim them before the model sees them. */
+interface TrimOutputs extends Decided {
+  readonly type: "trim-outputs";
   /** The outputs. */
   readonly handles: readonly Handle[];
 }
@@ -35,7 +35,7 @@ interface RunStage extends Decided {
   readonly stage: number;
 }
 
-/** Mechanical edits that pay for themselves, or that make a compaction needless. */
+/** Edits without a model that pay for themselves, or that make a compaction needless. */
 export interface EditWindow extends Decided {
   readonly type: "prune" | "supersede";
   /** `pays`: for the cache that is lost; `over-limit`: instead of a compaction. */
@@ -48,9 +48,9 @@ export interface EditWindow extends Decided {
   readonly waitTokens: number;
 }
 
-/** The provider has compacted the window by itself: keep a readable shadow beside its block, or send that in its place. */
-interface ShadowBlock extends Decided {
-  readonly type: "keep-shadow" | "use-shadow";
+/** The provider has compacted the window by itself: keep a readable backup summary beside its block, or send that in its place. */
+interface BackUpBlock extends Decided {
+  readonly type: "keep-backup-summary" | "use-backup-summary";
   /** `new-block`: keep one; `unreadable`: another provider is asked now; `before-compaction`: ours would cut around the block. */
   readonly reason: "new-block" | "unreadable" | "before-compaction";
 }
@@ -76,11 +76,11 @@ interface Compact extends Decided {
   readonly by?: "provider";
 }
 
-/** One step after a refusal: what is left of the failed attempt, media, or a rung of the ladder. */
+/** One step after a refusal: what is left of the failed attempt, media, or a retry step. */
 export interface Recover extends Decided {
   readonly type: "recover";
-  /** The rung, or what is done before any. */
-  readonly step: RecoveryRung | "failed-attempt" | "drop-media" | "use-shadow";
+  /** The step, or what is done before any. */
+  readonly step: RecoveryStep | "failed-attempt" | "drop-media" | "use-backup-summary";
   /** Unset for `compact`, which asks the model. */
   readonly edits?: readonly Edit[];
 }

@@ -63,19 +63,19 @@ describe("a compaction in the background", () => {
     expect(summarizer.calls).toHaveLength(0);
     await growTo(session, 28_500);
     expect(summarizer.calls).toHaveLength(1);
-    const since = session.projection();
+    const since = session.messages();
     await write();
-    expect(session.projection()).toEqual(since);
+    expect(session.messages()).toEqual(since);
     await growTo(session, 29_000);
     session.append(step("last", words(1_500)));
-    const before = session.projection();
+    const before = session.messages();
     const action = await session.prepare({ moment: "after-turn" });
     expect(action).toMatchObject({ type: "none", fits: true });
     expect(summarizer.calls).toHaveLength(1);
     expect(compactions(session)).toMatchObject([{ outcome: "applied", reason: "threshold" }]);
-    expect(JSON.stringify(session.projection()[1])).toContain("Fold number 1.");
+    expect(JSON.stringify(session.messages()[1])).toContain("Fold number 1.");
     // As much stays as without: about a quarter of what is usable.
-    const tail = session.projection().slice(2);
+    const tail = session.messages().slice(2);
     expect(tail).toEqual(before.filter(({ id }) => tail.some((message) => message.id === id)));
     expect(session.status().tokens).toBeGreaterThan(7_000);
     expect(session.status().tokens).toBeLessThan(12_000);
@@ -132,7 +132,7 @@ describe("a compaction in the background", () => {
       if (when !== "at once") await write("## Goal\nThe one.");
       await prepared;
       expect(summarizer.calls).toHaveLength(1);
-      windows.push(session.projection());
+      windows.push(session.messages());
     }
     expect(windows[0]).toEqual(windows[1]);
   });
@@ -151,7 +151,7 @@ describe("a compaction in the background", () => {
     expect(await prepared).toMatchObject({ type: "none", fits: true });
     const [asked, before] = [second, first].map(({ summarizer }) => summarizer.calls);
     expect(asked?.map(({ request }) => request)).toEqual(before?.map(({ request }) => request));
-    expect(JSON.stringify(second.session.projection())).toContain("Written later.");
+    expect(JSON.stringify(second.session.messages())).toContain("Written later.");
   });
 
   it("is waited for after a refusal, and nothing else is asked", async () => {
@@ -162,7 +162,7 @@ describe("a compaction in the background", () => {
     await write();
     expect((await prepared).type).toBe("retry");
     expect(summarizer.calls).toHaveLength(1);
-    expect(JSON.stringify(session.projection())).toContain("Fold number 1.");
+    expect(JSON.stringify(session.messages())).toContain("Fold number 1.");
   });
 
   it("is dropped by an undo", async () => {
@@ -192,7 +192,7 @@ describe("a compaction in the background", () => {
       if (!isWritten) await write("## Goal\nToo late.");
       await write("## Goal\nOnly the tests.");
       await prepared;
-      expect(JSON.stringify(session.projection())).not.toContain("Fold number");
+      expect(JSON.stringify(session.messages())).not.toContain("Fold number");
       const ends = events.flatMap((event) => (event.type === "compaction_end" ? [event.error] : []));
       expect(ends).toEqual(["overtaken", undefined]);
     }
@@ -207,7 +207,7 @@ describe("a compaction in the background", () => {
     await write("## Goal\nDropped.");
     await write("## Goal\nBy hand.");
     await prepared;
-    expect(JSON.stringify(session.projection())).toContain("By hand.");
+    expect(JSON.stringify(session.messages())).toContain("By hand.");
   });
 
   it("is waited for until a signal aborts, on which nothing is left", async () => {

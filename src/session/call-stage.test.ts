@@ -21,7 +21,7 @@ const dropNotes = (transcript: Transcript): readonly Edit[] =>
 
 const ids = (session: Session): string =>
   session
-    .projection()
+    .messages()
     .map(({ id }) => id)
     .join(" ");
 const warnings = (events: readonly SessionEvent[]): readonly string[] =>
@@ -46,7 +46,7 @@ describe("stages of one's own", () => {
     session.append(step("s1", `key sk-ant-api03-${"a1B2".repeat(20)}`));
     await session.prepare();
     expect(ids(session)).toBe("u1 u2 s1");
-    expect(JSON.stringify(session.projection())).not.toContain("sk-ant");
+    expect(JSON.stringify(session.messages())).not.toContain("sk-ant");
     expect(session.ledger()).toMatchObject([
       { step: "run-stage", reason: "stage 1 (dropNotes)", outcome: "applied" },
       { step: "run-stage", reason: "stage 2", outcome: "applied" },
@@ -54,12 +54,12 @@ describe("stages of one's own", () => {
     const { entries } = await journal.read();
     expect(entries.map(({ value }) => (value as { step: string }).step)).toEqual(["run-stage", "run-stage"]);
     expect(await session.undo()).toMatchObject({ status: "undone", batch: { reason: "stage 2" } });
-    expect(JSON.stringify(session.projection())).toContain("sk-ant");
+    expect(JSON.stringify(session.messages())).toContain("sk-ant");
     await session.prepare();
     // What was taken back is not done again at once, also not with the next message.
     session.append(user("u3", "And now?"));
     await session.prepare();
-    expect(JSON.stringify(session.projection())).toContain("sk-ant");
+    expect(JSON.stringify(session.messages())).toContain("sk-ant");
     expect(ids(session)).toBe("u1 u2 s1 u3");
   });
 
@@ -214,7 +214,7 @@ describe("stages of one's own", () => {
     const compactions = session.ledger().filter(({ step: name }) => name === "compact");
     expect(compactions.length).toBeGreaterThan(1);
     expect(compactions.length).toBeLessThan(20);
-    expect(JSON.stringify(session.projection())).toContain("Ship the parser.");
+    expect(JSON.stringify(session.messages())).toContain("Ship the parser.");
   });
 
   it("must be functions", () => {

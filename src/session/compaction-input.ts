@@ -8,18 +8,18 @@ import { type SessionSetup, type SessionView, viewOf } from "./view.ts";
 
 /** What a compaction of a window is planned with. */
 export function compactionInput(view: SessionView, trigger: CompactionTrigger): CompactionInput {
-  const { state, options, believed } = view;
+  const { state, options, knownLimits } = view;
   return {
     transcript: state.history.transcript,
     trigger,
     representation: options.representation,
     settings: state.settings,
-    limits: believed.estimateLimits,
-    overflow: believed.overflowSettings,
+    limits: knownLimits.estimateLimits,
+    overflow: knownLimits.overflowSettings,
     profile: options.profile,
     estimate: view.estimate,
     redaction: options.redaction,
-    keep: view.kept.held,
+    keep: view.protectedOutputs.kept,
     ...omitUndefined({ model: state.model, summarizer: options.summarizer }),
     ...omitUndefined({ pins: options.pins, autoContinue: options.autoContinue, tailTokens: options.tail }),
     ...omitUndefined({ compactAt: options.compactAt }),
@@ -34,7 +34,7 @@ export function earlyInput(view: SessionView): CompactionInput {
   const input: CompactionInput = { ...compactionInput(view, "threshold"), autoContinue: "never" };
   const keep = keepAmount(keepInput(view));
   if (keep.type !== "tokens") return input;
-  const openTokens = view.believed.dueTokens - view.measure.tokens;
+  const openTokens = view.knownLimits.dueTokens - view.measure.tokens;
   const comingTokens = Math.max(0, openTokens) + newestTokens(view) / 2;
   const tailTokens = Math.max(1, Math.floor(keep.tokens - comingTokens));
   if (input.representation === "pivot" && input.tailTokens !== "as-settings") return { ...input, tailTokens };

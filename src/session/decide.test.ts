@@ -18,7 +18,7 @@ interface Given {
   readonly outputs?: number;
 }
 
-const BOUNDED: EngineOptions = { toolOutput: { maxChars: 2_000 } };
+const TRIMMED: EngineOptions = { toolOutput: { maxChars: 2_000 } };
 const SUMMED: EngineOptions = {
   toolOutput: "off",
   compaction: { toolSummaryStrategy: "heuristic", toolCallCutoff: 2 },
@@ -40,13 +40,13 @@ describe("what a session does next", () => {
   it.each<{ name: string; given: Given; action: object }>([
     {
       name: "a refused request before everything else",
-      given: { isRefused: true, options: { ...BOUNDED, stages: [() => []] }, marker: true },
+      given: { isRefused: true, options: { ...TRIMMED, stages: [() => []] }, marker: true },
       action: { type: "recover" },
     },
     {
       name: "then outputs that came in",
-      given: { options: { ...BOUNDED, stages: [() => []] }, marker: true },
-      action: { type: "bound-outputs" },
+      given: { options: { ...TRIMMED, stages: [() => []] }, marker: true },
+      action: { type: "trim-outputs" },
     },
     {
       name: "then the stages of one's own",

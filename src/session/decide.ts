@@ -6,20 +6,20 @@ import { PRUNE_PROTECT } from "../stages/prune.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import { omitUndefined } from "../text/unknown-value.ts";
 import type { IdleReason, NextActionOptions, SessionAction } from "./action.ts";
+import { providerBlockState, useBackupEdits } from "./backup-summary.ts";
 import { dueStage } from "./call-stage.ts";
 import { earlyTokens } from "./compaction-input.ts";
 import { isHeld } from "./hold.ts";
-import { readNativeView, useShadowEdits } from "./native-shadow.ts";
 import { limitsOfOutput } from "./output-limits.ts";
 import { withoutPinned } from "./pinned.ts";
 import { planProviderCompaction } from "./provider-compaction.ts";
 import {
   type FoundPlan,
   LOW_SHARE,
+  type LocalEditsPlan,
   limitWatermarks,
-  type MechanicalPlan,
   NOTHING_FOUND,
-  planMechanicalEdits,
+  planLocalEdits,
 } from "./prune.ts";
 import { maxCompactionRecoveries, nextRecoveryAction } from "./recovery.ts";
 import { isPaused, isSpent, type Watermarks } from "./state.ts";
@@ -55,12 +55,14 @@ function decideAnew(view: SessionView, asked: NextActionOptions): Decision {
   const recovering = recoveryOf(view);
   if (recovering !== undefined && !(recovering.type === "give-up" && demand === "manual"))
     return as(recovering);
-  const { native } = question;
-  if (native.shadow === "due") return as({ type: "keep-shadow", version, reason: "new-block" });
+  const { providerBlock } = question;
+  if (providerBlock.backup === "due")
+    return as({ type: "keep-backup-summary", version, reason: "new-block" });
   // What the next provider cannot read must not be sent to it.
-  if (native.block === "unreadable") return as({ type: "use-shadow", version, reason: "unreadable" });
-  const handles = isSpent(state, "bound-outputs") ? [] : [...view.unbounded.keys()];
-  if (handles.length > 0) return as({ type: "bound-outputs", version, handles });
+  if (providerBlock.block === "unreadable")
+    return as({ type: "use-backup-summary", version, reason: "unreadable" });
+  const handles = isSpent(state, "trim-outputs") ? [] : [...view.longOutputs.keys()];
+  if (handles.length > 0) return as({ type: "trim-outputs", version, handles });
   const stage = dueStage(view);
   if (stage !== undefined) return as({ type: "run-stage", version, stage });
   const isHostCompacting = view.marker !== "none" && state.owner === "host";
@@ -84,7 +86,7 @@ function decideAnew(view: SessionView, asked: NextActionOptions): Decision {
     const worthwhile = worthwhileEdits(question, found);
     if (worthwhile !== undefined) return as(editWindow(question, worthwhile, "pays"));
   }
-  if (question.decision.compact && native.acts === "compacts") return idle("provider-compacts");
+  if (question.decision.compact && providerBlock.acts === "compacts") return idle("provider-compacts");
   if (isSoonDue(question, found)) return as({ type: "begin-compaction", version });
   return idle(isPaused(state) && question.decision.compact ? "after-undo" : question.decision.reason);
 }
@@ -112,17 +114,17 @@ interface Question {
   readonly ownerTokens: number;
   /** False while the estimate is at or over the limit. */
   readonly fits: boolean;
-  readonly native: ReturnType<typeof readNativeView>;
+  readonly providerBlock: ReturnType<typeof providerBlockState>;
 }
 
 function readQuestion(view: SessionView, asked: NextActionOptions): Question {
-  const { state, measure, believed } = view;
+  const { state, measure, knownLimits } = view;
   const { demand = "none" } = asked;
   const decision = shouldCompact({
     settings: state.settings,
     contextTokens: measure.tokens,
     visibleMessages: view.window.marked.length,
-    ...believed.modelWindow,
+    ...knownLimits.modelWindow,
     turn: state.turn,
     state: { epoch: 0, ...omitUndefined({ coolDownThroughTurn: state.coolDownThroughTurn }) },
     demand,
@@ -134,38 +136,41 @@ function readQuestion(view: SessionView, asked: NextActionOptions): Question {
     idleMs: asked.idleMs || 0,
     decision,
     limitTokens,
-    ownerTokens: believed.ownerTokens || (source === "max_tokens" ? Number.POSITIVE_INFINITY : limitTokens),
+    ownerTokens:
+      knownLimits.ownerTokens || (source === "max_tokens" ? Number.POSITIVE_INFINITY : limitTokens),
     fits: measure.tokens < limitTokens,
-    native: readNativeView(view),
+    providerBlock: providerBlockState(view),
   };
 }
 
 /** What a refused request needs next; undefined when none was refused. */
 function recoveryOf(view: SessionView): SessionAction | undefined {
-  const { state, options, ports, believed } = view;
+  const { state, options, ports, knownLimits } = view;
   if (state.recovery === undefined) return undefined;
   const canAsk = ports.summarizer !== undefined && state.recoveryCompactions < maxCompactionRecoveries;
-  const outputMaxChars = limitsOfOutput(options, believed.roomTokens)?.maxBytes || undefined;
-  const ladder: Omit<RecoveryRequest, "limitTokens" | "tried"> = {
+  const outputMaxChars = limitsOfOutput(options, knownLimits.roomTokens)?.maxBytes || undefined;
+  const recovery: Omit<RecoveryRequest, "limitTokens" | "tried"> = {
     estimate: view.estimate,
     model: canAsk ? "available" : "not-available",
     representation: options.representation,
     redaction: options.redaction,
-    keep: view.kept.held,
+    keep: view.protectedOutputs.kept,
     ...omitUndefined({ pins: options.pins, outputMaxChars }),
   };
   const { transcript } = state.history;
   return nextRecoveryAction(state.recovery, {
     transcript,
     version: state.version,
-    shadow: () => useShadowEdits(view),
-    ladder,
+    backup: () => useBackupEdits(view),
+    recovery,
   });
 }
 
 /** False where the provider clears by itself, or would not look at what is cleared. */
-function mayClear({ native }: Question): boolean {
-  return native.acts === "nothing" && (native.block === "none" || native.block === "asked");
+function mayClear({ providerBlock }: Question): boolean {
+  return (
+    providerBlock.acts === "nothing" && (providerBlock.block === "none" || providerBlock.block === "asked")
+  );
 }
 
 function resultsToSummarize(view: SessionView): number | undefined {
@@ -177,10 +182,10 @@ function resultsToSummarize(view: SessionView): number | undefined {
   return isOver || view.state.pending.length > 0 ? results.length : undefined;
 }
 
-function triggerOf({ view, asked, native, decision }: Question): CompactionTrigger | undefined {
+function triggerOf({ view, asked, providerBlock, decision }: Question): CompactionTrigger | undefined {
   if (asked.demand === "manual") return "manual";
   if (view.marker !== "none") return view.marker === "manual" ? "manual" : "overflow";
-  if (isPaused(view.state) || native.acts === "compacts") return undefined;
+  if (isPaused(view.state) || providerBlock.acts === "compacts") return undefined;
   if (decision.compact) return "threshold";
   const mayCompact = decision.reason !== "auto-off" && decision.reason !== "cooling-down";
   const isOverflowing = view.overflow.overflow || view.isOverflowSeen;
@@ -188,11 +193,11 @@ function triggerOf({ view, asked, native, decision }: Question): CompactionTrigg
 }
 
 function compaction(question: Question, trigger: CompactionTrigger, found: Found): SessionAction {
-  const { view, fits, native, asked } = question;
+  const { view, fits, providerBlock, asked } = question;
   const { state, marker } = view;
   const { version } = state;
   // It is paid for.
-  if (state.begun !== undefined && trigger !== "manual" && native.block === "none")
+  if (state.begun !== undefined && trigger !== "manual" && providerBlock.block === "none")
     return { type: "compact", version, trigger };
   // The provider may well accept it: only a request that it has refused is given up.
   const nothingToGain: SessionAction = { type: "none", reason: "nothing-to-gain", fits };
@@ -209,10 +214,10 @@ function compaction(question: Question, trigger: CompactionTrigger, found: Found
     return asked.demand === "manual" ? { ...nothingToGain, reason: "manual" } : nothingToGain;
   if (marker === "none" && mayAskProvider(question, trigger))
     return { type: "compact", version, trigger, by: "provider" };
-  if (native.block === "none") return { type: "compact", version, trigger };
-  // Without a shadow the block is all that is known of what was before it.
-  if (native.shadow === "none") return nothingToGain;
-  return { type: "use-shadow", version, reason: "before-compaction" };
+  if (providerBlock.block === "none") return { type: "compact", version, trigger };
+  // Without a backup summary the block is all that is known of what was before it.
+  if (providerBlock.backup === "none") return nothingToGain;
+  return { type: "use-backup-summary", version, reason: "before-compaction" };
 }
 
 /** The last compactions gained nothing, and little has come in since. */
@@ -233,7 +238,7 @@ function isOwnerAboutToCompact({ view, ownerTokens }: Question): boolean {
 
 function editWindow(
   { view }: Question,
-  { type, edits, arithmetic, waitTokens }: MechanicalPlan & Pick<FoundPlan, "waitTokens">,
+  { type, edits, arithmetic, waitTokens }: LocalEditsPlan & Pick<FoundPlan, "waitTokens">,
   reason: "pays" | "over-limit",
 ): SessionAction {
   return { type, reason, version: view.state.version, edits, arithmetic, waitTokens };
@@ -241,13 +246,13 @@ function editWindow(
 
 /** A compaction should be begun before it is due. */
 function isSoonDue(question: Question, found: Found): boolean {
-  const { view, decision, native } = question;
-  const { state, options, ports, measure, believed } = view;
+  const { view, decision, providerBlock } = question;
+  const { state, options, ports, measure, knownLimits } = view;
   const mayBegin =
     options.backgroundCompaction === "on" &&
     ports.summarizer !== undefined &&
     mayClear(question) &&
-    native.block === "none" &&
+    providerBlock.block === "none" &&
     state.begun === undefined &&
     state.held === undefined &&
     state.idle.count === 0 &&
@@ -256,10 +261,10 @@ function isSoonDue(question: Question, found: Found): boolean {
     !isSpent(state, "begin-compaction") &&
     // What waits for a result will be another message when that comes.
     !state.history.messages.at(-1)?.parts.some(isOpen);
-  const { dueTokens } = believed;
+  const { dueTokens } = knownLimits;
   if (!mayBegin || !Number.isFinite(dueTokens) || measure.tokens < earlyTokens(view, dueTokens)) return false;
   if (found.watermarks.editsWillDo || mayAskProvider(question, "threshold")) return false;
-  // Where mechanical edits will do, no summary is needed; with growth they can only do more.
+  // Where edits without a model will do, no summary is needed; with growth they can only do more.
   const neededTokens = Math.ceil(dueTokens * (1 - TARGET_SHARE));
   const isNeeded =
     planEdits(question, { expectedTurns: options.expectedTurns, neededTokens }).plan === undefined;
@@ -271,11 +276,11 @@ function isOpen(part: { readonly type: string; readonly outcome?: { readonly sta
   return part.type === "tool" && part.outcome?.status === "pending";
 }
 
-/** Mechanical edits that make the compaction needless. */
+/** Edits without a model that make the compaction needless. */
 function sufficientEdits(
   question: Question,
   found: Found,
-): (MechanicalPlan & Pick<FoundPlan, "waitTokens">) | undefined {
+): (LocalEditsPlan & Pick<FoundPlan, "waitTokens">) | undefined {
   const { view, limitTokens, ownerTokens } = question;
   const { measure, overflow, options, state } = view;
   const { autoCompact } = state.settings;
@@ -300,11 +305,11 @@ function sufficientEdits(
   return undefined;
 }
 
-/** Mechanical edits that pay for themselves. */
+/** Edits without a model that pay for themselves. */
 function worthwhileEdits(
   question: Question,
   found: Found,
-): (MechanicalPlan & Pick<FoundPlan, "waitTokens">) | undefined {
+): (LocalEditsPlan & Pick<FoundPlan, "waitTokens">) | undefined {
   const { view, limitTokens, idleMs } = question;
   const { options, measure } = view;
   const { expectedTurns } = options;
@@ -330,7 +335,7 @@ function worthwhileEdits(
   return undefined;
 }
 
-/** Plans mechanical edits, unless pruning is off or has just changed nothing. */
+/** Plans edits without a model, unless pruning is off or has just changed nothing. */
 function planEdits(
   { view, decision, idleMs }: Question,
   { expectedTurns, neededTokens }: { readonly expectedTurns: number; readonly neededTokens?: number },
@@ -342,7 +347,7 @@ function planEdits(
   const isAssumed = decision.limit.source === "max_tokens" && !state.settings.autoCompact;
   const { limitTokens = Number.POSITIVE_INFINITY } = isAssumed ? {} : decision.limit;
   const { systemChars = 0, toolsChars = 0 } = view.estimate;
-  return planMechanicalEdits(state.history.transcript, {
+  return planLocalEdits(state.history.transcript, {
     window: view.window.visible,
     prune: pruning.how === "lines" ? limitWatermarks(pruning, limitTokens) : pruning,
     profile: cacheOf(view),
@@ -357,8 +362,8 @@ function planEdits(
   });
 }
 
-function cacheOf({ options, believed }: SessionView): CacheProfile {
-  return options.cache ?? cacheProfileOf(believed.facts);
+function cacheOf({ options, knownLimits }: SessionView): CacheProfile {
+  return options.cache ?? cacheProfileOf(knownLimits.facts);
 }
 
 /** After this many compactions in a row without gain the session gives up. */
@@ -367,9 +372,9 @@ const MAX_IDLE_COMPACTIONS = 2;
 const GROWN_SHARE = 0.1;
 /** No estimate counts more tokens than this. */
 const MIN_CHARS_PER_TOKEN = 1;
-/** By this share of the limit a window grows until it is asked again whether mechanical edits will do. */
+/** By this share of the limit a window grows until it is asked again whether edits without a model will do. */
 const LOOK_AGAIN_SHARE = 0.03;
-/** Mechanical edits have to leave some room, or a compaction would follow a moment later. */
+/** Edits without a model have to leave some room, or a compaction would follow a moment later. */
 const TARGET_SHARE = 0.9;
 const SELDOM_SHARE = 0.6;
 /** From this share of its limit on the next answer may make the owner of the window compact. */

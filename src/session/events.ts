@@ -68,7 +68,7 @@ export type WarningCode =
   | "window-raised"
   | "formulas-disagree"
   | "edits-dropped"
-  | "kept-let-go"
+  | "protected-output-dropped"
   | "message-repeated"
   | "no-messages"
   | "usage-not-believed"

@@ -58,13 +58,13 @@ describe("batches that cannot be taken back any more", () => {
     for (const keeps of ["all", "state"] as const) {
       const journal: Journal = { ...createMemoryJournal(), keeps };
       const { session, messages } = await talk(60, journal);
-      const shown = JSON.stringify(session.projection());
+      const shown = JSON.stringify(session.messages());
       const fromJournal = open(journal);
       expect(await fromJournal.restore(messages)).toMatchObject({ dropped: 0, unreadable: 0 });
-      expect(JSON.stringify(fromJournal.projection())).toBe(shown);
+      expect(JSON.stringify(fromJournal.messages())).toBe(shown);
       const fromState = open();
       await fromState.restore(messages, JSON.parse(JSON.stringify(session)));
-      expect(JSON.stringify(fromState.projection())).toBe(shown);
+      expect(JSON.stringify(fromState.messages())).toBe(shown);
       expect(JSON.stringify(fromState)).toBe(JSON.stringify(session));
     }
   });
@@ -72,15 +72,15 @@ describe("batches that cannot be taken back any more", () => {
   it("are those up to the compaction before the newest: everything since can be undone, one by one", async () => {
     const { session, messages } = await talk(60);
     const unfolded = session.status().batches.length - 1;
-    const windows = [session.projection()];
+    const windows = [session.messages()];
     for (let count = 0; count < unfolded; count++) {
       expect((await session.undo()).status).toBe("undone");
-      windows.push(session.projection());
+      windows.push(session.messages());
     }
     expect(await session.undo()).toEqual({ status: "nothing" });
     expect(windows[1]?.length).toBeGreaterThan((windows[0] as Transcript).length);
-    expect(session.projection()[1]?.parts[0]).toMatchObject({ text: expect.stringContaining("## Goal") });
-    expect(session.projection().at(-1)).toEqual(messages.at(-1));
+    expect(session.messages()[1]?.parts[0]).toMatchObject({ text: expect.stringContaining("## Goal") });
+    expect(session.messages().at(-1)).toEqual(messages.at(-1));
   });
 
   it("leave what they hid to be recalled, from the messages themselves", async () => {
@@ -95,13 +95,13 @@ describe("batches that cannot be taken back any more", () => {
   it("are dropped together when a message that they hid is gone", async () => {
     const { session, messages } = await talk(60);
     session.observe(messages.slice(2));
-    expect(session.projection()).toEqual(messages.slice(2));
+    expect(session.messages()).toEqual(messages.slice(2));
     expect(session.status().batches).toEqual([]);
   });
 
   it("leave the place of a replaced summary behind which a newer one stands", () => {
     const text = (id: string): Message => ({ id, role: "user", parts: [{ type: "text", text: id }] });
-    const carried = { generation: 1, userWords: [], pins: [], filesRead: [], filesChanged: [], anchors: [] };
+    const carried = { generation: 1, userWords: [], pins: [], filesRead: [], filesChanged: [], keyFacts: [] };
     const why = { stage: "compaction", reason: "summarized" };
     const compaction = (id: string, gone: string, after: string) => ({
       id,

@@ -2,7 +2,7 @@ import { deepEqual } from "../text/deep-equal.ts";
 import { applyBatches, type Edit, hideMessage, type InsertMessage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { type EditBatch, type History, targetsOf, withBatches } from "./history.ts";
-import { isShadowBatch } from "./window.ts";
+import { isBackupBatch } from "./window.ts";
 
 /**
  * Makes one batch of those that cannot be taken back any more, so that what is kept is bounded by the window and not by
@@ -18,15 +18,15 @@ export function foldHistory(history: History): History {
 }
 
 function foldBatches(source: Transcript, batches: readonly EditBatch[]): readonly EditBatch[] {
-  // A shadow is hidden, and kept for as long as the block that it stands beside.
-  let edited = batches.filter((batch) => !isShadowBatch(batch));
+  // A backup summary is hidden, and kept for as long as the block that it stands beside.
+  let edited = batches.filter((batch) => !isBackupBatch(batch));
   let isChanged = false;
   // Many that are read at once are folded where they would have been one by one, so that a restart changes nothing.
   for (;;) {
     const count = foldableCount(edited);
     const newer = edited.slice(count);
     const folded = count < 2 ? undefined : foldAll(source, { batches: edited.slice(0, count), newer });
-    if (folded === undefined) return isChanged ? [...edited, ...batches.filter(isShadowBatch)] : batches;
+    if (folded === undefined) return isChanged ? [...edited, ...batches.filter(isBackupBatch)] : batches;
     edited = [folded, ...newer];
     isChanged = true;
   }

@@ -42,9 +42,9 @@ describe("after a failed summary", () => {
   it("the window stays in force while it fits, and the failure is told", async () => {
     const { session, events, summarizer } = start([UNAVAILABLE]);
     session.observe(conversation(24));
-    const before = structuredClone(session.projection());
+    const before = structuredClone(session.messages());
     expect(await session.prepare()).toMatchObject({ type: "none", reason: "summary-failed", fits: false });
-    expect(session.projection()).toEqual(before);
+    expect(session.messages()).toEqual(before);
     expect(session.edits()).toEqual([]);
     const { tokens: tokensBefore } = session.status();
     const about = { trigger: "threshold", auto: true, before: 48, tokensBefore };
@@ -89,7 +89,7 @@ describe("after a failed summary", () => {
     }
     expect(compactions(session).at(-1)).toMatchObject({ outcome: "applied", degraded: true });
     expect(compactions(session).at(-1)?.tokensBefore).toBeGreaterThan(FITS_TOKENS);
-    expect(told("compaction.failed").at(-1)).toMatchObject({ reason: "error", window: "folded" });
+    expect(told("compaction.failed").at(-1)).toMatchObject({ reason: "error", window: "local-summary" });
     expect(told("compaction_end").at(-1)).toMatchObject({ degraded: "error" });
   });
 

@@ -46,7 +46,7 @@ export function factsOf(
 const BUILT_IN = {};
 const factsByModel = new WeakMap<object, Map<string, ModelFacts>>();
 
-/** The limits as they are believed, in the provider's tokens; 0 means unknown. */
+/** The limits as they are known, in the provider's tokens; 0 means unknown. */
 export function limitsOf(known: KnownWindow, options: WindowOptions): ModelLimits {
   const { contextTokens, outputTokens, inputTokens = 0 } = namedLimits(known, options);
   const seen = learnedOf(known);
@@ -92,7 +92,7 @@ function learnedOf({ windows, model }: KnownWindow): LearnedWindow | undefined {
  * Everything that follows from the window: the limit at which it is compacted, the usable part that reported usage is
  * compared with, and the room for new content.
  */
-export interface BelievedWindow {
+export interface KnownLimits {
   readonly facts: ModelFacts;
   /** In the provider's tokens. 0 means unknown. */
   readonly limits: ModelLimits;
@@ -121,11 +121,11 @@ export interface BelievedWindow {
 }
 
 /** The window of a session; `overheadTokens` is the estimate of system prompt and tools. */
-export function believedWindow(
+export function readKnownLimits(
   known: KnownWindow,
   options: WindowOptions,
   overheadTokens: number,
-): BelievedWindow {
+): KnownLimits {
   const { profile, overflow = {}, compactAt } = options;
   const { settings, model } = known;
   const limits = limitsOf(known, options);
@@ -139,7 +139,7 @@ export function believedWindow(
   };
   const tokenLimit = effectiveTokenLimit(settings, modelWindow);
   const overflowSettings = overflowSettingsOf({ overflow, limits, profile, overheadTokens, settings });
-  const overflowOf: BelievedWindow["overflowOf"] = (usage) =>
+  const overflowOf: KnownLimits["overflowOf"] = (usage) =>
     isOverflow({ usage, limits, settings: overflowSettings });
   const { limitTokens = Number.POSITIVE_INFINITY } = tokenLimit;
   const usable = overflowOf(undefined).usableTokens;

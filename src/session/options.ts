@@ -57,7 +57,7 @@ import {
   TOOL_OUTPUT_LIMIT_SHAPE,
   type ToolOutputLimits,
 } from "../tool-output/limits.ts";
-import type { SpillStore } from "../tool-output/spill.ts";
+import type { OutputStore } from "../tool-output/output-store.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { MODEL_RULE, type ModelRef, type Transcript } from "../transcript/message.ts";
 import type { SessionEvent } from "./events.ts";
@@ -141,15 +141,15 @@ export interface SessionOptions extends DocumentedSessionOptions {
    */
   readonly prune?: DocumentedPruneOptions | "off";
   /**
-   * Limits of a tool output as it comes in, over the defaults; 0 turns one off, `off` all of them. The last two are
-   * for the documented profile.
+   * Limits of a tool output as it comes in, over the defaults; 0 turns one off, `off` all of them. The last two are for
+   * the documented profile.
    * @default `DEFAULT_TOOL_OUTPUT_LIMITS`, within shares of the window; documented: as they are
    * @from document 004
-   * @when outputs are bounded elsewhere (`off`), or your tools print more that matters
+   * @when outputs are trimmed elsewhere (`off`), or your tools print more that matters
    */
   readonly toolOutput?: Partial<ToolOutputLimits> | "off";
   /**
-   * What single tools want otherwise, by name: `{ maxChars }` bounds their outputs, `{ keep: "always" }` keeps them
+   * What single tools want otherwise, by name: `{ maxChars }` trims their outputs, `{ keep: "always" }` keeps them
    * before the model word for word.
    * @default none
    * @when the outputs of a tool must stay, or need less or more room than others
@@ -243,11 +243,11 @@ type DocumentedPruneOptions = Omit<PruneOptions, "estimate">;
 /** Which table of defaults and which formulas a session uses. */
 export type SessionProfile = "default" | "documented";
 
-/** What a session needs from the world. Without a summarizer everything is done mechanically. */
+/** What a session needs from the world. Without a summarizer everything is done without a model. */
 export interface SessionPorts {
   /** The present time, and waiting. @when tests have a clock of their own */
   readonly clock: Clock;
-  /** Writes summaries. @default none: summaries are made mechanically @when always, if a model can be asked */
+  /** Writes summaries. @default none: summaries are made without a model @when always, if a model can be asked */
   readonly summarizer?: Summarizer;
   /**
    * Keeps every edit; without one nothing outlives the session object.
@@ -260,7 +260,7 @@ export interface SessionPorts {
    * @default none: only the messages given to the session have the whole
    * @when those messages are not kept, and cut outputs shall be read again
    */
-  readonly spills?: SpillStore;
+  readonly outputs?: OutputStore;
   /**
    * May add to, replace or veto what a compaction asks for.
    * @default none
@@ -284,7 +284,7 @@ export interface ResolvedSessionOptions
   readonly settings: CompactionSettings;
   /** The tail of a pivot: in tokens, by the settings, or by the usable window when undefined. */
   readonly tail: number | "as-settings" | undefined;
-  /** Undefined when no output is bounded. */
+  /** Undefined when no output is trimmed. */
   readonly outputLimits: ToolOutputLimits | undefined;
   /** Undefined when nothing is pruned. */
   readonly pruning: ResolvedPrune | undefined;
@@ -502,9 +502,10 @@ function profileOf(options: unknown): unknown {
 }
 
 const PORTS_SHAPE: Shape<SessionPorts> = {
+  ...gone({ spills: "give outputs" }),
   ...COMPACT_PORTS_SHAPE,
   journal: methods("append", "read"),
-  spills: methods("put", "get"),
+  outputs: methods("put", "get"),
   hooks: HOOKS_RULE,
 };
 
@@ -518,9 +519,9 @@ export interface ToolPolicy {
    */
   readonly maxChars?: number;
   /**
-   * `always`: an output stays before the model word for word, whatever is bounded, pruned, summed up or compacted.
-   * All kept outputs together may take four tenths of the window; beyond that the oldest are treated like others,
-   * with a warning.
+   * `always`: an output stays before the model word for word, whatever is trimmed, pruned, summed up or compacted. All
+   * kept outputs together may take four tenths of the window; beyond that the oldest are treated like others, with a
+   * warning.
    * @default like other outputs
    * @when the model must have an output before it for good
    */

@@ -27,7 +27,7 @@ const calls = (...sizes: readonly number[]): Message => ({
   ),
 });
 
-async function bounded(message: Message, options: EngineOptions): Promise<Session> {
+async function trimmed(message: Message, options: EngineOptions): Promise<Session> {
   const session = createSession({ clock: createFakeClock() }, options);
   session.observe([ASK, message]);
   await session.prepare();
@@ -36,36 +36,36 @@ async function bounded(message: Message, options: EngineOptions): Promise<Sessio
 
 const shownBytes = (session: Session): readonly number[] =>
   session
-    .projection()
+    .messages()
     .flatMap(({ parts }) => parts)
     .flatMap((part) => (part.type === "tool" ? [outcomeText(part.outcome).length] : []));
 
 describe("the limits of an output", () => {
   it("are the defaults in a large window", async () => {
-    const session = await bounded(calls(80_000), { limits: { contextTokens: 200_000, outputTokens: 8_000 } });
+    const session = await trimmed(calls(80_000), { limits: { contextTokens: 200_000, outputTokens: 8_000 } });
     const [bytes = 0] = shownBytes(session);
     expect(bytes).toBeGreaterThan(50_000);
     expect(bytes).toBeLessThan(52_500);
   });
 
   it("are a quarter of what a small window holds", async () => {
-    const session = await bounded(calls(80_000), { limits: { contextTokens: 32_000, outputTokens: 4_000 } });
+    const session = await trimmed(calls(80_000), { limits: { contextTokens: 32_000, outputTokens: 4_000 } });
     const [bytes = 0] = shownBytes(session);
     expect(bytes).toBeGreaterThan(22_000);
     expect(bytes).toBeLessThan(24_500);
   });
 
-  it("leave alone what was bounded before, which its cut tells, and bound anything else that is over them", async () => {
+  it("leave alone what was trimmed before, which its cut tells, and trim anything else that is over them", async () => {
     const limits = { contextTokens: 200_000, outputTokens: 8_000 };
     const over = calls(51_300);
-    expect(shownBytes(await bounded(over, { limits }))).not.toEqual([51_300]);
+    expect(shownBytes(await trimmed(over, { limits }))).not.toEqual([51_300]);
     const cut = { method: "head", originalChars: 60_000, omittedChars: 8_800, limitChars: 51_200 } as const;
     const parts = over.parts.map((part): Part => (part.type === "tool" ? { ...part, cut } : part));
-    expect(shownBytes(await bounded({ ...over, parts }, { limits }))).toEqual([51_300]);
+    expect(shownBytes(await trimmed({ ...over, parts }, { limits }))).toEqual([51_300]);
   });
 
   it("leave half of the window free however many outputs come at once, and short ones whole", async () => {
-    const session = await bounded(calls(1_000, 60_000, 60_000, 60_000, 60_000, 3_000), {
+    const session = await trimmed(calls(1_000, 60_000, 60_000, 60_000, 60_000, 3_000), {
       limits: { contextTokens: 32_000, outputTokens: 4_000 },
     });
     const bytes = shownBytes(session);
@@ -75,7 +75,7 @@ describe("the limits of an output", () => {
   });
 
   it("are kept as they were asked for", async () => {
-    const session = await bounded(calls(80_000, 80_000), {
+    const session = await trimmed(calls(80_000, 80_000), {
       limits: { contextTokens: 32_000, outputTokens: 4_000 },
       compactAt: "never",
       toolOutput: { maxBytes: 70_000 },
@@ -84,11 +84,11 @@ describe("the limits of an output", () => {
   });
 });
 
-describe("an output that was bounded without a store", () => {
+describe("an output that was trimmed without a store", () => {
   it("names the handle under which the transcript still has it", async () => {
-    const session = await bounded(calls(80_000), { limits: { contextTokens: 200_000, outputTokens: 8_000 } });
+    const session = await trimmed(calls(80_000), { limits: { contextTokens: 200_000, outputTokens: 8_000 } });
     // Nobody has said that there is a tool to read it with.
-    expect(JSON.stringify(session.projection())).toContain("[Full output kept: handle a/0.]");
+    expect(JSON.stringify(session.messages())).toContain("[Full output kept: handle a/0.]");
     const found = await session.recall("a/0", { fromLine: 1_000, toLine: 1_000 });
     expect(found).toMatchObject({ status: "found", text: line(999) });
   });
@@ -101,11 +101,11 @@ describe("an output that was bounded without a store", () => {
       cacheReadTokens: 0,
       cacheWriteTokens: 0,
     };
-    const session = await bounded(
+    const session = await trimmed(
       { ...calls(80_000), usage },
       { limits: { contextTokens: 200_000, outputTokens: 8_000 } },
     );
-    expect(session.ledger().map(({ step }) => step)).toEqual(["bound-outputs"]);
+    expect(session.ledger().map(({ step }) => step)).toEqual(["trim-outputs"]);
     expect(session.status().estimate).toMatchObject({ source: "usage", usageTokens: 5_020 });
   });
 });

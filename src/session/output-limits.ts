@@ -1,9 +1,9 @@
 import { commonLimit } from "../text/clip.ts";
 import { CHARS_PER_TOKEN, estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import { isWithinLimits, type ToolOutputLimits } from "../tool-output/limits.ts";
-import type { SpillStore } from "../tool-output/spill.ts";
+import type { OutputStore } from "../tool-output/output-store.ts";
 import { type TextSize, textSize } from "../tool-output/text-size.ts";
-import { type BoundedToolOutput, boundToolOutput } from "../tool-output/truncate-tool-content.ts";
+import { type TrimmedToolOutput, trimToolOutput } from "../tool-output/truncate-tool-content.ts";
 import {
   createToolMatcher,
   handleOf,
@@ -17,12 +17,8 @@ import { isAnswer, reachesModel, type Transcript } from "../transcript/message.t
 import type { ToolPart } from "../transcript/part.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
 
-/** Outputs longer than the limits that the model has not answered yet: only these can be bounded at no cost. */
-export function findUnboundedOutputs(
-  marked: Transcript,
-  options: OutputOptions,
-  roomTokens: number,
-): UnboundedOutputs {
+/** Outputs longer than the limits that the model has not answered yet: only these can be trimmed at no cost. */
+export function findLongOutputs(marked: Transcript, options: OutputOptions, roomTokens: number): LongOutputs {
   const outputs: { readonly handle: Handle; readonly part: ToolPart }[] = [];
   const newest = Math.max(0, marked.findLastIndex(isAnswer));
   for (const message of marked.slice(newest)) {
@@ -42,13 +38,13 @@ export function findUnboundedOutputs(
   for (const [index, { handle, part }] of outputs.entries()) {
     const given = own[index];
     const limits = given === "as-others" ? commonLimits : given;
-    if (limits !== undefined && isUnbounded(part, limits)) found.set(handle, limits);
+    if (limits !== undefined && isTooLong(part, limits)) found.set(handle, limits);
   }
   return found;
 }
 
-/** The outputs to bound, and to what. */
-export type UnboundedOutputs = ReadonlyMap<Handle, ToolOutputLimits>;
+/** The outputs to trim, and to what. */
+export type LongOutputs = ReadonlyMap<Handle, ToolOutputLimits>;
 
 const measuredSizes = new WeakMap<ToolPart, TextSize>();
 
@@ -59,8 +55,8 @@ function sizeOf(part: ToolPart): TextSize {
   return size;
 }
 
-/** An output that was bounded before has a `cut`. Most others are so short that nothing has to be counted. */
-function isUnbounded(part: ToolPart, limits: ToolOutputLimits): boolean {
+/** An output that was trimmed before has a `cut`. Most others are so short that nothing has to be counted. */
+function isTooLong(part: ToolPart, limits: ToolOutputLimits): boolean {
   if (part.cut !== undefined) return false;
   const { largeOutputThreshold } = limits;
   const isOver = (size: TextSize): boolean =>
@@ -73,7 +69,7 @@ type OutputOptions = Pick<ResolvedSessionOptions, "toolOutput" | "outputLimits" 
 
 /**
  * How much of one output may enter the window, by what that has room for: what was asked for, or the defaults within a
- * share of the window. Undefined when nothing is bounded; the room is Infinity when it is not known.
+ * share of the window. Undefined when nothing is trimmed; the room is Infinity when it is not known.
  */
 export function limitsOfOutput(
   { toolOutput, outputLimits }: Pick<OutputOptions, "toolOutput" | "outputLimits">,
@@ -107,32 +103,32 @@ function within(limits: ToolOutputLimits, mostBytes: number): ToolOutputLimits {
 }
 
 /** The outputs of kept tools, oldest first: those that stay whatever goes, and those that do not fit their share of the window. */
-export function keptOutputs(
+export function protectedOutputs(
   marked: Transcript,
   { keptTools }: Pick<OutputOptions, "keptTools">,
   roomTokens: number,
-): KeptOutputs {
-  if (keptTools.length === 0) return NOTHING_KEPT;
+): ProtectedOutputs {
+  if (keptTools.length === 0) return NO_PROTECTED_OUTPUTS;
   const isKept = createToolMatcher(keptTools);
-  const held: Handle[] = [];
-  const letGo: Handle[] = [];
+  const kept: Handle[] = [];
+  const dropped: Handle[] = [];
   let leftTokens = roomTokens * KEPT_SHARE;
   // The newest of them that fit.
   for (const { message, partIndex, part, cleared } of toolResults(marked).toReversed()) {
     if (!isKept(part.tool) || cleared || hasOnlyStub(part)) continue;
     const tokens = tokensOf(part);
-    (tokens <= leftTokens ? held : letGo).push(handleOf(message, partIndex));
+    (tokens <= leftTokens ? kept : dropped).push(handleOf(message, partIndex));
     if (tokens <= leftTokens) leftTokens -= tokens;
   }
-  return { held: held.reverse(), letGo };
+  return { kept: kept.reverse(), dropped };
 }
 
-interface KeptOutputs {
-  readonly held: readonly Handle[];
-  readonly letGo: readonly Handle[];
+interface ProtectedOutputs {
+  readonly kept: readonly Handle[];
+  readonly dropped: readonly Handle[];
 }
 
-const NOTHING_KEPT: KeptOutputs = { held: [], letGo: [] };
+const NO_PROTECTED_OUTPUTS: ProtectedOutputs = { kept: [], dropped: [] };
 
 /** The limits of a tool's output as it comes in; `as-others` where it has none of its own. */
 function limitsOfTool(
@@ -170,31 +166,31 @@ function tokensOf(part: ToolPart): number {
 const MEASURE = { estimator: "calibrated", rounding: "ceil" } as const;
 
 /** Cuts one output of a tool; undefined where it stays whole. */
-type OutputBounding = (tool: string, output: string) => Promise<BoundedToolOutput | undefined>;
+type OutputTrimming = (tool: string, output: string) => Promise<TrimmedToolOutput | undefined>;
 
 /**
- * Bounds outputs before a session sees them, by its own options, for hosts that keep them themselves. What the window has
- * room for is not known here: the session still bounds by that.
+ * Trims outputs before a session sees them, by its own options, for hosts that keep them themselves. What the window
+ * has room for is not known here: the session still trims by that.
  */
-export function createOutputBounding(
+export function createOutputTrimming(
   options: OutputOptions,
-  spills: BoundingStore | undefined,
-): OutputBounding {
+  outputs: TrimmingStore | undefined,
+): OutputTrimming {
   return async (tool, output) => {
     const own = limitsOfTool(tool, options, Number.POSITIVE_INFINITY);
     const limits = own === "as-others" ? options.outputLimits : own;
     if (limits === undefined) return undefined;
-    const bounded = await boundToolOutput(
+    const trimmed = await trimToolOutput(
       output,
-      spills === undefined ? { limits } : { ...spills, limits: withNotice(limits) },
+      outputs === undefined ? { limits } : { ...outputs, limits: withNotice(limits) },
     );
-    return bounded.cut === undefined ? undefined : bounded;
+    return trimmed.cut === undefined ? undefined : trimmed;
   };
 }
 
 /** Where the whole is kept, and the tool that reads it. */
-interface BoundingStore {
-  readonly store: SpillStore;
+interface TrimmingStore {
+  readonly store: OutputStore;
   readonly recallTool: string;
 }
 

@@ -43,7 +43,7 @@ interface Opened extends Required<Setting> {
 }
 
 const summaries = (session: Session): number =>
-  session.projection().filter(({ metadata }) => metadata?.kind === "tool_summary").length;
+  session.messages().filter(({ metadata }) => metadata?.kind === "tool_summary").length;
 
 async function started(): Promise<Opened> {
   const opened = open();
@@ -84,7 +84,7 @@ describe("tool summaries that are on their way", () => {
       await second.session.restore(LOOP, kept === "state" ? state : undefined);
       await second.session.prepare();
       expect(summaries(second.session)).toBe(1);
-      expect(JSON.stringify(second.session.projection())).toContain("All tests passed.");
+      expect(JSON.stringify(second.session.messages())).toContain("All tests passed.");
       expect([first.calls.length, second.calls.length]).toEqual([1, 0]);
       expect(second.session.toJSON().pendingSummaries).toBeUndefined();
     },
@@ -106,7 +106,7 @@ describe("tool summaries that are on their way", () => {
     const second = open({ journal });
     await second.session.restore(LOOP);
     await second.session.prepare();
-    expect(second.session.projection()).toEqual(session.projection());
+    expect(second.session.messages()).toEqual(session.messages());
     expect(second.calls).toEqual([]);
   });
 

@@ -71,13 +71,14 @@ describe("an output that is kept", () => {
     session.append(both("p"));
     await work(session, 60);
     expect(applied(session, expected)).toBeGreaterThan(1);
-    expect(outputs(session.projection(), "plan")).toEqual([PLAN]);
+    expect(outputs(session.messages(), "plan")).toEqual([PLAN]);
     // Of the message that it stands in nothing else is left.
-    expect(outputs(session.projection(), "bash")).not.toContain(words(300));
-    if (applied(session, "compact") > 0)
-      expect(JSON.stringify(session.projection())).not.toContain("I look.");
-    expect(aiSdk.faults(aiSdk.encode(session.projection()))).toEqual([]);
-    expect(events.filter((event) => event.type === "warning" && event.code === "kept-let-go")).toEqual([]);
+    expect(outputs(session.messages(), "bash")).not.toContain(words(300));
+    if (applied(session, "compact") > 0) expect(JSON.stringify(session.messages())).not.toContain("I look.");
+    expect(aiSdk.faults(aiSdk.encode(session.messages()))).toEqual([]);
+    expect(
+      events.filter((event) => event.type === "warning" && event.code === "protected-output-dropped"),
+    ).toEqual([]);
   });
 
   it("goes with the others without the option", async () => {
@@ -85,7 +86,7 @@ describe("an output that is kept", () => {
     session.append(user("u", "Follow the plan."));
     session.append(both("p"));
     await work(session, 60);
-    expect(outputs(session.projection(), "plan")).not.toContain(PLAN);
+    expect(outputs(session.messages(), "plan")).not.toContain(PLAN);
   });
 
   it("is not what prune.protectedTools names: the document protects from pruning alone", async () => {
@@ -93,29 +94,29 @@ describe("an output that is kept", () => {
     session.append(user("u", "Follow the plan."));
     session.append(both("p"));
     await work(session, 60);
-    expect(outputs(session.projection(), "plan")).not.toContain(PLAN);
+    expect(outputs(session.messages(), "plan")).not.toContain(PLAN);
   });
 
   it.each<{ name: string; options: EngineOptions }>([
     { name: "with the defaults", options: {} },
     { name: "where nothing is pruned", options: { prune: "off" } },
-  ])("is not bounded, and stays through a refusal until nothing else is left: $name", async ({ options }) => {
+  ])("is not trimmed, and stays through a refusal until nothing else is left: $name", async ({ options }) => {
     const { session } = startSession({ ...KEEP, ...options });
     const long = words(2_000, "plan");
     session.append(user("u", "Follow the plan."));
     session.append(tool("p", "plan", long));
     await session.prepare();
-    expect(outputs(session.projection(), "plan")).toEqual([long]);
+    expect(outputs(session.messages(), "plan")).toEqual([long]);
     await work(session, 14);
     session.onProviderError(new Error("prompt is too long: 42000 tokens > 40000 maximum"));
     expect((await session.prepare()).type).toBe("retry");
-    expect(outputs(session.projection(), "plan")).toEqual([long]);
+    expect(outputs(session.messages(), "plan")).toEqual([long]);
     session.onProviderError(new Error("prompt is too long: 50000 tokens > 3000 maximum"));
     expect((await session.prepare()).type).toBe("retry");
-    expect(outputs(session.projection(), "plan")).not.toEqual([long]);
+    expect(outputs(session.messages(), "plan")).not.toEqual([long]);
   });
 
-  it("is let go, the oldest first, when all together would fill the window; told once for each", async () => {
+  it("is dropped, the oldest first, when all together would fill the window; told once for each", async () => {
     let summaries = 0;
     const summarizer = createFakeSummarizer(() => `## Goal\nFollow plan ${++summaries} of many.`);
     const { session, events } = startSession(KEEP, { summarizer });
@@ -127,12 +128,12 @@ describe("an output that is kept", () => {
       expect(action).toMatchObject({ type: "none", fits: true });
       expect(session.status().tokens).toBeLessThan(36_000);
     }
-    const kept = outputs(session.projection(), "plan").filter((text) => text.length >= 6_000);
+    const kept = outputs(session.messages(), "plan").filter((text) => text.length >= 6_000);
     expect(kept.length).toBeGreaterThan(2);
     expect(kept.at(-1)).toBe(words(1_000, "plan11"));
     expect(kept).toEqual(Array.from(kept, (_, index) => words(1_000, `plan${12 - kept.length + index}`)));
     const told = events.flatMap((event) =>
-      event.type === "warning" && event.code === "kept-let-go" ? [event.message] : [],
+      event.type === "warning" && event.code === "protected-output-dropped" ? [event.message] : [],
     );
     expect(told.join().match(/p\d+\/0/g)?.length).toBe(new Set(told.join().match(/p\d+\/0/g)).size);
     expect(told.join()).toContain("p0/0");
@@ -143,8 +144,8 @@ describe("an output that is kept", () => {
     session.append(user("u", "Follow the plan."));
     session.append(tool("p", "plan", words(60_000, "plan")));
     expect(await session.prepare()).toMatchObject({ type: "none", fits: true });
-    expect(outputs(session.projection(), "plan")[0]?.length).toBeLessThan(60_000);
-    expect(outputs(session.projection(), "plan")[0]?.length).toBeGreaterThan(20_000);
+    expect(outputs(session.messages(), "plan")[0]?.length).toBeLessThan(60_000);
+    expect(outputs(session.messages(), "plan")[0]?.length).toBeGreaterThan(20_000);
   });
 
   it("stands where it stood when the compaction is undone", async () => {
@@ -156,14 +157,14 @@ describe("an output that is kept", () => {
       session.append(step(`t${index}`, words(1_200, `w${index}`)));
       await session.prepare();
     }
-    expect(session.projection().find(({ id }) => id === "p")?.parts).toHaveLength(1);
+    expect(session.messages().find(({ id }) => id === "p")?.parts).toHaveLength(1);
     await session.undo();
-    expect(session.projection().find(({ id }) => id === "p")).toEqual(both("p"));
+    expect(session.messages().find(({ id }) => id === "p")).toEqual(both("p"));
   });
 });
 
 describe("a tool's own maxChars", () => {
-  const bounded = async (name: string, options: EngineOptions, size = 30_000): Promise<number> => {
+  const trimmed = async (name: string, options: EngineOptions, size = 30_000): Promise<number> => {
     const { session } = startSession(options);
     session.append(user("u", "Go on."));
     session.append(
@@ -177,27 +178,27 @@ describe("a tool's own maxChars", () => {
       ),
     );
     await session.prepare();
-    return outputs(session.projection(), name)[0]?.length ?? 0;
+    return outputs(session.messages(), name)[0]?.length ?? 0;
   };
   const perTool = { Search: { maxChars: 2_000 }, read: { maxChars: 45_000 }, huge: { maxChars: 0 } };
 
   it("is smaller or larger than what others may have", async () => {
-    expect(await bounded("search", { perTool })).toBeLessThan(2_600);
-    expect(await bounded("bash", { perTool }, 40_000)).toBeLessThan(31_000);
-    expect(await bounded("read", { perTool }, 40_000)).toBe(40_000);
-    expect(await bounded("huge", { perTool }, 40_000)).toBe(40_000);
+    expect(await trimmed("search", { perTool })).toBeLessThan(2_600);
+    expect(await trimmed("bash", { perTool }, 40_000)).toBeLessThan(31_000);
+    expect(await trimmed("read", { perTool }, 40_000)).toBe(40_000);
+    expect(await trimmed("huge", { perTool }, 40_000)).toBe(40_000);
     // Never more than half of the window.
-    expect(await bounded("huge", { perTool }, 400_000)).toBeLessThan(61_000);
+    expect(await trimmed("huge", { perTool }, 400_000)).toBeLessThan(61_000);
   });
 
-  it("holds where outputs are not bounded otherwise, and as documented", async () => {
-    expect(await bounded("search", { perTool, toolOutput: "off" })).toBeLessThan(2_600);
-    expect(await bounded("bash", { perTool, toolOutput: "off" })).toBe(30_000);
-    expect(await bounded("search", { perTool, profile: "documented" })).toBeLessThan(2_600);
+  it("holds where outputs are not trimmed otherwise, and as documented", async () => {
+    expect(await trimmed("search", { perTool, toolOutput: "off" })).toBeLessThan(2_600);
+    expect(await trimmed("bash", { perTool, toolOutput: "off" })).toBe(30_000);
+    expect(await trimmed("search", { perTool, profile: "documented" })).toBeLessThan(2_600);
   });
 
-  it("bounds also what is kept", async () => {
-    expect(await bounded("log", { perTool: { log: { maxChars: 1_000, keep: "always" } } })).toBeLessThan(
+  it("trims also what is kept", async () => {
+    expect(await trimmed("log", { perTool: { log: { maxChars: 1_000, keep: "always" } } })).toBeLessThan(
       1_600,
     );
   });

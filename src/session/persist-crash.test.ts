@@ -25,7 +25,7 @@ const step = (number: number): Message => ({
       callId: `c${number}`,
       tool: "read",
       input: { path: `src/f${number}.ts` },
-      // Every seventh is too long and gets bounded.
+      // Every seventh is too long and gets trimmed.
       outcome: { status: "done", output: output(number, number % 7 === 0 ? 900 : 60), attachments: [] },
     },
   ],
@@ -79,7 +79,7 @@ function open(rows: unknown[], { way, kept }: Place, onAppend: (session: Session
 }
 
 const bytes = (session: Session): string =>
-  JSON.stringify(session.projection(), (key, value: unknown) => (key === "createdAt" ? undefined : value));
+  JSON.stringify(session.messages(), (key, value: unknown) => (key === "createdAt" ? undefined : value));
 
 interface Place {
   readonly way: Way;

@@ -5,7 +5,7 @@ import type { SessionView } from "./view.ts";
 
 /** The edits without those that would hide or change something pinned. */
 export function withoutPinned(view: SessionView, edits: readonly Edit[]): readonly Edit[] {
-  const pins = pinsWithHeld(view.options.pins, view.kept.held) ?? [];
+  const pins = pinsWithProtected(view.options.pins, view.protectedOutputs.kept) ?? [];
   if (pins.length === 0) return edits;
   const isPinned = createPinGuard(pins);
   return edits.filter((edit) => {
@@ -18,9 +18,9 @@ export function withoutPinned(view: SessionView, edits: readonly Edit[]): readon
 }
 
 /** The pins, and the outputs that stay like them. */
-export function pinsWithHeld(
+export function pinsWithProtected(
   pins: readonly Pin[] | undefined,
-  held: readonly Handle[],
+  kept: readonly Handle[],
 ): readonly Pin[] | undefined {
-  return held.length === 0 ? pins : [...(pins ?? []), ...held.map((handle) => ({ handle }))];
+  return kept.length === 0 ? pins : [...(pins ?? []), ...kept.map((handle) => ({ handle }))];
 }

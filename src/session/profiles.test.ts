@@ -34,7 +34,7 @@ describe("the defaults of a profile", () => {
     }
   });
 
-  it("count a quarter of the characters and bound outputs to fixed limits where they are documented", async () => {
+  it("count a quarter of the characters and trim outputs to fixed limits where they are documented", async () => {
     const transcript = conversation(3);
     const documented = open({ profile: "documented" });
     documented.observe(transcript);
@@ -50,7 +50,7 @@ describe("the defaults of a profile", () => {
       const session = open({ profile, ...small });
       session.observe(big);
       await session.prepare();
-      return JSON.stringify(session.projection()).length;
+      return JSON.stringify(session.messages()).length;
     });
     const [shared = 0, fixed = 0] = await Promise.all(sizes);
     expect(shared).toBeLessThan(fixed);
@@ -63,7 +63,7 @@ async function windowAfter(options: EngineOptions): Promise<{ messages: number; 
   const session = open({ estimator: "documented", ...options });
   session.observe(conversation(60, 850));
   await session.prepare({ demand: "manual" });
-  return { messages: session.projection().length, tokens: session.status().tokens };
+  return { messages: session.messages().length, tokens: session.status().tokens };
 }
 
 describe.each(PROFILES)("what stays after a compaction in the profile %s", (profile) => {
@@ -138,7 +138,7 @@ describe("tool summaries", () => {
       loop.map((message) => (message.id === "s0" ? step("s0", words(9_000, "printed")) : message)),
     );
     await session.prepare();
-    const summaries = session.projection().filter(({ metadata }) => metadata?.kind === "tool_summary");
+    const summaries = session.messages().filter(({ metadata }) => metadata?.kind === "tool_summary");
     // All but the newest ten, each on its own.
     expect(summaries).toHaveLength(20);
     const [first] = summaries.flatMap(({ parts }) => parts);
@@ -158,7 +158,7 @@ it.each(PROFILES)("003: a summary is written by the agent compaction (%s)", asyn
   const transcript = [...conversation(40), user("last", "what about the tests?")];
   session.observe(transcript);
   await session.prepare();
-  const agents = (of: Session) => of.projection().flatMap(({ agent = [] }) => agent);
+  const agents = (of: Session) => of.messages().flatMap(({ agent = [] }) => agent);
   expect(agents(session)).toEqual(["compaction"]);
   const again = open(options);
   await again.restore(transcript, JSON.parse(JSON.stringify(session.toJSON())));
@@ -195,13 +195,13 @@ describe("pruning in the documented profile", () => {
     answer("a3", "done"),
   ];
   const isCleared = (session: Session): boolean =>
-    JSON.stringify(session.projection()).includes(CLEARED_PLACEHOLDER);
+    JSON.stringify(session.messages()).includes(CLEARED_PLACEHOLDER);
 
   it.each([
     { chars: 80_000, cleared: false },
     { chars: 80_004, cleared: true },
   ])("clears by size alone: $chars", async ({ chars, cleared }) => {
-    // Outputs as large as these would be bounded first.
+    // Outputs as large as these would be trimmed first.
     const session = open({ profile: "documented", toolOutput: "off" });
     session.observe(results(chars));
     await session.prepare({ moment: "after-turn" });

@@ -105,7 +105,7 @@ describe("a compaction that the provider is asked for", () => {
     expect(edits).toBeGreaterThan(0);
   });
 
-  it("gives way to its readable shadow when a model is asked that takes no such block", async () => {
+  it("gives way to its readable backup summary when a model is asked that takes no such block", async () => {
     const conversation = await talked(createBoundConversation({ onDemand: "any", tail: 6_000 }));
     await conversation.play(compact);
     await conversation.play({ type: "model", model: "claude-opus-4-5" });
@@ -114,7 +114,7 @@ describe("a compaction that the provider is asked for", () => {
     expect(conversation.newestRequest()).toContain("Question 0.");
   });
 
-  it("gives way to its shadow, in the same call, when the provider does not take its own block back", async () => {
+  it("gives way to its backup summary, in the same call, when the provider does not take its own block back", async () => {
     const conversation = await talked(
       createBoundConversation({
         onDemand: "any",

@@ -26,9 +26,9 @@ import {
   typedText,
 } from "../transcript/message.ts";
 import type { ProviderBlock, StandsFor } from "../transcript/part.ts";
+import { makeBackupOf, takesBlocks } from "./backup-summary.ts";
 import { compactionInput } from "./compaction-input.ts";
 import type { FinishedCompaction } from "./finished-compaction.ts";
-import { makeShadowOf, takesBlocks } from "./native-shadow.ts";
 import type { Runtime } from "./runtime.ts";
 import { readThoughts } from "./thoughts.ts";
 import type { SessionView } from "./view.ts";
@@ -58,7 +58,7 @@ export function planProviderCompaction(
   const provider = ports.summarizer?.byProvider;
   if (provider === undefined || state.providerFailed || !takesBlocks(view)) return undefined;
   const { acts = "nothing" } = state.management;
-  if (acts !== "nothing" || window.native?.made === "by-itself") return undefined;
+  if (acts !== "nothing" || window.providerBlock?.made === "by-itself") return undefined;
   // Hooks may say what is asked, and veto it.
   if ((ports.hooks ?? []).length > 0) return undefined;
   if (view.thoughtsAtStake === undefined || window.thoughtCount === 0) return undefined;
@@ -67,7 +67,7 @@ export function planProviderCompaction(
   const { transcript } = state.history;
   if (!isHeadApart || transcript.at(-1)?.parts.some(isPending)) return undefined;
   const plan = planCompaction(compactionInput(view, trigger));
-  if (plan.status === "nothing" || plan.heldIds.length > 0 || plan.pendingMarkerId !== undefined)
+  if (plan.status === "nothing" || plan.protectedIds.length > 0 || plan.pendingMarkerId !== undefined)
     return undefined;
   const kept = new Set(plan.keptIds);
   const start = shown.findLastIndex(({ id }) => !kept.has(id)) + 1;
@@ -98,19 +98,19 @@ function isPending(part: Message["parts"][number]): boolean {
 }
 
 function pays(view: SessionView, { plan, tail }: ProviderPlan, idleMs: number): boolean {
-  const { measure, estimate, options, believed } = view;
+  const { measure, estimate, options, knownLimits } = view;
   const tokensOf = (messages: Transcript): number =>
     messages.reduce((sum, message) => sum + estimateMessageTokens(message, estimate), 0);
   const thoughts = view.thoughtsAtStake;
   const lostThoughts = tail.reduce((sum, message) => sum + (thoughts?.tokensOf(message) ?? 0), 0);
   if (lostThoughts === 0) return false;
-  const { ttlMs } = options.cache ?? cacheProfileOf(believed.facts);
+  const { ttlMs } = options.cache ?? cacheProfileOf(knownLimits.facts);
   const { usage } = measure.newestStep ?? {};
   const isCached = usage === undefined || usage.cacheReadTokens + usage.cacheWriteTokens > 0;
   const { system, prompt } = plan.request;
   const writer = options.summarizer?.model;
   return paysByProvider({
-    model: believed.facts,
+    model: knownLimits.facts,
     ...(writer && { writer: modelFacts(writer, { rows: options.models }) }),
     cache: isCached && idleMs <= ttlMs ? "warm" : "cold",
     tokens: {
@@ -227,8 +227,8 @@ function readStandsFor(view: SessionView, { tail }: ProviderPlan): StandsFor {
 }
 
 /**
- * The block in place of what it stands for, and a readable shadow of that beside it, for another provider. What must not be
- * lost whatever the provider writes, which is signed, stands behind the kept answers.
+ * The block in place of what it stands for, and a readable backup summary of that beside it, for another provider. What
+ * must not be lost whatever the provider writes, which is signed, stands behind the kept answers.
  */
 function editsOf(
   view: SessionView,
@@ -241,11 +241,11 @@ function editsOf(
   const lastAnswer = tail.findLast(({ role }) => role === "assistant");
   const freeId = createIdDeduplicator(transcript);
   const id = freeId(`${last?.id}~block`);
-  const shadow = makeShadowOf(view, id, ahead);
-  const facts = shadow?.metadata?.carried;
-  if (last === undefined || lastAnswer === undefined || shadow === undefined || facts === undefined)
+  const backup = makeBackupOf(view, id, ahead);
+  const facts = backup?.metadata?.carried;
+  if (last === undefined || lastAnswer === undefined || backup === undefined || facts === undefined)
     return undefined;
-  const budget = factsBudget(plan.replacedTokens, view.believed.limits.contextTokens || undefined);
+  const budget = factsBudget(plan.replacedTokens, view.knownLimits.limits.contextTokens || undefined);
   const isAsked = tail.some((message) => typedText(message) !== "");
   const factsText = renderFacts(facts, {
     budget,
@@ -263,14 +263,21 @@ function editsOf(
         id,
         role: "assistant",
         parts: [
-          { type: "text", text: block.content, synthetic: true, native: "anthropic", block, standsFor },
+          {
+            type: "text",
+            text: block.content,
+            synthetic: true,
+            providerBlock: "anthropic",
+            block,
+            standsFor,
+          },
         ],
         metadata: { kind: "compaction_block" },
       },
       after: last.id,
       ...WHY,
     },
-    { type: "insert-message", message: shadow, after: id, ...WHY },
+    { type: "insert-message", message: backup, after: id, ...WHY },
     {
       type: "insert-message",
       message: {

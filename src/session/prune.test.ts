@@ -63,8 +63,8 @@ async function replay(session: Session, steps: number): Promise<{ sizes: number[
   for (let count = 1; count <= steps; count++) {
     session.observe(deepFreeze(loop(count)));
     await session.prepare({ moment: "after-turn" });
-    expect(findFaults(session.projection())).toEqual([]);
-    const sent = JSON.stringify(session.projection()).slice(0, -1);
+    expect(findFaults(session.messages())).toEqual([]);
+    const sent = JSON.stringify(session.messages()).slice(0, -1);
     sizes.push(sent.length);
     if (!sent.startsWith(before)) breaks++;
     before = sent;
@@ -92,7 +92,7 @@ describe("the pruning of a session", () => {
   it("leaves the request and the newest ten results whole", async () => {
     const session = observing();
     await replay(session, 100);
-    const window = session.projection();
+    const window = session.messages();
     expect(window[0]).toEqual(REQUEST);
     expect(window.slice(-10)).toEqual(loop(100).slice(-10));
     expect(JSON.stringify(window).includes("s0 line 7 of")).toBe(false);
@@ -143,14 +143,14 @@ describe("the pruning of a session", () => {
   it("keeps what is pinned, can be taken back, and can be recalled", async () => {
     const session = observing({ pins: [{ text: "s3 line 7 of a long report" }] });
     session.observe(loop(60));
-    const before = session.projection();
+    const before = session.messages();
     await session.prepare({ moment: "after-turn" });
-    const sent = JSON.stringify(session.projection());
+    const sent = JSON.stringify(session.messages());
     expect(sent).toContain("s3 line 7 of a long report");
     expect(sent).not.toContain("s4 line 7 of a long report");
     expect(await session.recall("s4/0")).toMatchObject({ status: "found", totalChars: output("s4").length });
     await session.undo();
-    expect(session.projection()).toEqual(before);
+    expect(session.messages()).toEqual(before);
   });
 
   it("is in force again after a restart, and then changes nothing", async () => {
@@ -159,15 +159,15 @@ describe("the pruning of a session", () => {
     await replay(session, 100);
     const again = observing({}, journal);
     await again.restore(loop(100));
-    expect(again.projection()).toEqual(session.projection());
+    expect(again.messages()).toEqual(session.messages());
   });
 
   it("clears old outputs as documented where that is asked for", async () => {
     const session = observing({ prune: { how: "clear", protectTurns: 0, protectTokens: 4_000 } });
     session.observe(loop(60));
     await session.prepare({ moment: "after-turn" });
-    expect(JSON.stringify(session.projection())).toContain(CLEARED_PLACEHOLDER);
-    expect(session.projection()).toHaveLength(61);
+    expect(JSON.stringify(session.messages())).toContain(CLEARED_PLACEHOLDER);
+    expect(session.messages()).toHaveLength(61);
   });
 
   it("spares a compaction by leaving fewer of the newest results whole where lines of older ones are not enough", async () => {
@@ -180,10 +180,10 @@ describe("the pruning of a session", () => {
     session.observe(messages);
     expect(session.nextAction()).toMatchObject({ type: "prune", reason: "over-limit" });
     await session.prepare();
-    const sent = JSON.stringify(session.projection());
+    const sent = JSON.stringify(session.messages());
     expect(sent.length).toBeLessThan(0.6 * JSON.stringify(messages).length);
     expect(sent).not.toContain(CLEARED_PLACEHOLDER);
-    expect(session.projection().at(-1)).toEqual(messages.at(-1));
+    expect(session.messages().at(-1)).toEqual(messages.at(-1));
     expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
   });
 
@@ -200,10 +200,10 @@ describe("the pruning of a session", () => {
       reason: "over-limit",
     });
     await session.prepare({ moment: "after-turn" });
-    const sent = JSON.stringify(session.projection());
+    const sent = JSON.stringify(session.messages());
     expect(sent.length).toBeLessThan(0.6 * JSON.stringify(messages).length);
     expect(sent).not.toContain(CLEARED_PLACEHOLDER);
-    expect(session.projection().at(-1)).toEqual(messages.at(-1));
+    expect(session.messages().at(-1)).toEqual(messages.at(-1));
     const handles = [...sent.matchAll(/whole(?: result)?: ([^\]]+)\]/g)].map(([, handle = ""]) => handle);
     expect(handles.length).toBeGreaterThan(0);
     for (const handle of handles) expect(await session.recall(handle)).toMatchObject({ status: "found" });
@@ -215,10 +215,10 @@ describe("the pruning of a session", () => {
     session.observe(loop(60));
     await session.prepare({ moment: "after-turn", idleMs: 3_600_000 });
     const whole = loop(60).filter((message) =>
-      session.projection().some((sent) => JSON.stringify(sent) === JSON.stringify(message)),
+      session.messages().some((sent) => JSON.stringify(sent) === JSON.stringify(message)),
     );
     expect(whole.length).toBeGreaterThan(3);
     expect(whole.length).toBeLessThan(9);
-    expect(JSON.stringify(session.projection())).toMatch(/whole(?: result)?: s\d+/);
+    expect(JSON.stringify(session.messages())).toMatch(/whole(?: result)?: s\d+/);
   });
 });

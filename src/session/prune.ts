@@ -20,7 +20,7 @@ import type { Transcript } from "../transcript/message.ts";
  * Edits without a model that make a compaction needless or that pay for themselves; none when none are worth breaking the
  * provider's cached prefix for. Superseded content goes before content that is only old.
  */
-export function planMechanicalEdits(transcript: Transcript, request: MechanicalRequest): FoundPlan {
+export function planLocalEdits(transcript: Transcript, request: LocalEditsRequest): FoundPlan {
   const { neededTokens, window, spare } = request;
   const choose = (edits: readonly Edit[], tokens = neededTokens): Chosen =>
     chooseEdits(edits, { ...request, neededTokens: tokens });
@@ -65,7 +65,7 @@ export function planMechanicalEdits(transcript: Transcript, request: MechanicalR
 
 /** A plan, and how many tokens have to come in before looking again can be worth it: for the first one, or for one after it. */
 export interface FoundPlan {
-  readonly plan: MechanicalPlan | undefined;
+  readonly plan: LocalEditsPlan | undefined;
   readonly waitTokens: number;
 }
 
@@ -95,7 +95,7 @@ function tokensOf(window: Transcript, estimate: MessageEstimateOptions): number 
   return window.reduce((sum, message) => sum + estimateMessageTokens(message, estimate), 0);
 }
 
-function chooseEdits(edits: readonly Edit[], request: MechanicalRequest): Chosen {
+function chooseEdits(edits: readonly Edit[], request: LocalEditsRequest): Chosen {
   const { window, neededTokens, estimate, profile, expectedTurns, leadingTokens, idleMs } = request;
   const { apply, arithmetic, lackingTokens } = planEdits({
     transcript: window,
@@ -112,7 +112,7 @@ function chooseEdits(edits: readonly Edit[], request: MechanicalRequest): Chosen
   return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic, lackingTokens };
 }
 
-interface MechanicalRequest {
+interface LocalEditsRequest {
   /** What is sent of the transcript. */
   readonly window: Transcript;
   readonly prune: ResolvedPrune;
@@ -134,7 +134,7 @@ interface MechanicalRequest {
 }
 
 /** Edits that were chosen, and whether they only remove superseded content. */
-export interface MechanicalPlan extends Chosen {
+export interface LocalEditsPlan extends Chosen {
   readonly type: "prune" | "supersede";
 }
 
@@ -159,7 +159,7 @@ function protection(known: ResolvedPrune): Parameters<typeof supersede>[0] {
 }
 
 /** The ways to prune old content, the one that keeps most first. */
-function waysToPrune(left: Left, request: MechanicalRequest): readonly (() => readonly Edit[])[] {
+function waysToPrune(left: Left, request: LocalEditsRequest): readonly (() => readonly Edit[])[] {
   const { prune: known, neededTokens, mostProtectTokens } = request;
   if (known.how === "clear") return [() => prune(left.window, known.options).edits];
   const { protectTokens = Number.POSITIVE_INFINITY } = known;
@@ -172,7 +172,7 @@ function waysToPrune(left: Left, request: MechanicalRequest): readonly (() => re
 function leaveLines(
   { transcript, window, windowTokens }: Left,
   known: LeaveLines & { readonly protectTokens: number },
-  request: MechanicalRequest,
+  request: LocalEditsRequest,
 ): readonly Edit[] {
   if (request.neededTokens === undefined && windowTokens < known.highTokens) return [];
   const windowChars = window.reduce((sum, message) => sum + charsOf(message), 0);

@@ -26,7 +26,7 @@ async function ask(
   model = MODEL,
 ): Promise<void> {
   session.append(user(`q-${id}`, "steady ".repeat(chars / 7)));
-  session.projection();
+  session.messages();
   const answer: Message = {
     id: `a-${id}`,
     role: "assistant",

@@ -1,6 +1,6 @@
 import { callWithin } from "../compaction/ports/call-within.ts";
 import { pinByHandle } from "../compaction/summary/pins.ts";
-import type { SpillStore } from "../tool-output/spill.ts";
+import type { OutputStore } from "../tool-output/output-store.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import {
@@ -15,7 +15,7 @@ import {
 import type { Runtime } from "./runtime.ts";
 import { createRecallSearch } from "./search.ts";
 
-/** Answers recalls out of the transcript and the spill store. Never throws. */
+/** Answers recalls out of the transcript and the output store. Never throws. */
 export function createContentRecall(runtime: Runtime): RecallContent {
   const { options } = runtime;
   const { recallMaxChars: maxChars, recallRedaction = options.redaction } = options;
@@ -26,7 +26,7 @@ export function createContentRecall(runtime: Runtime): RecallContent {
       find: (id) => runtime.find(id) ?? pinMessage(runtime.state().history.transcript, id),
       list: () => runtime.state().history.messages,
     }),
-    spilled: (handle) => readSpill(runtime, handle),
+    saved: (handle) => readOutput(runtime, handle),
     hidden: () => {
       const { state, window } = runtime.view();
       const { marked } = window;
@@ -48,11 +48,11 @@ function pinMessage(transcript: Transcript, id: MessageId): Message | undefined 
   return text === undefined ? undefined : { id, role: "user", parts: [{ type: "text", text }] };
 }
 
-async function readSpill({ ports }: Runtime, handle: Handle): ReturnType<SpillStore["get"]> {
-  const { spills, clock } = ports;
-  const result = await callWithin({ start: () => spills?.get(handle), limitMs: SPILL_LIMIT_MS, clock });
+async function readOutput({ ports }: Runtime, handle: Handle): ReturnType<OutputStore["get"]> {
+  const { outputs, clock } = ports;
+  const result = await callWithin({ start: () => outputs?.get(handle), limitMs: OUTPUT_LIMIT_MS, clock });
   if (result.status === "done") return result.value;
   return { status: "failed", code: result.status, reason: result.status };
 }
 
-const SPILL_LIMIT_MS = 10_000;
+const OUTPUT_LIMIT_MS = 10_000;

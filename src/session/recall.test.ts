@@ -5,10 +5,10 @@ import { createFakeClock } from "../../test/rig/fakes.ts";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { user } from "../../test/rig/session.ts";
-import { createMemorySpillStore } from "../stores/memory/spill-store.ts";
+import { createMemoryOutputStore } from "../stores/memory/output-store.ts";
 import { isMalformed } from "../text/normalize.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { boundRecall, hiddenTexts, RECALL_MAX_CHARS, type RecallSource, recall } from "./recall.ts";
+import { hiddenTexts, RECALL_MAX_CHARS, type RecallSource, recall, trimRecall } from "./recall.ts";
 
 const LOG = Array.from({ length: 900 }, (_, line) => `line ${line}: all well`).join("\n");
 
@@ -31,9 +31,9 @@ function step(id: string, output: string): Message {
 
 /** A session in which the outputs before the last two turns are cleared. */
 async function pruned(messages: Transcript, options: EngineOptions = {}) {
-  const spills = createMemorySpillStore();
+  const outputs = createMemoryOutputStore();
   const session = createSession(
-    { clock: createFakeClock(), spills },
+    { clock: createFakeClock(), outputs },
     {
       limits: { contextTokens: 2_000_000, outputTokens: 0 },
       compaction: { thresholds: { "a/b": { tokens: 1_000 } } },
@@ -47,7 +47,7 @@ async function pruned(messages: Transcript, options: EngineOptions = {}) {
   const action = session.nextAction();
   if (action.type !== "prune") throw new Error(`expected prune, got ${action.type}`);
   await session.run(action);
-  return { session, spills };
+  return { session, outputs };
 }
 
 const MESSAGES: Transcript = [
@@ -84,7 +84,7 @@ describe("recall", () => {
     });
   });
 
-  it("is bounded, keeps both ends and says how much there is", async () => {
+  it("is trimmed, keeps both ends and says how much there is", async () => {
     const { session } = await pruned(MESSAGES);
     const recalled = await session.recall("s1/1");
     if (recalled.status !== "found") throw new Error("not found");
@@ -118,10 +118,10 @@ describe("recall", () => {
   });
 
   it("looks in the store when the transcript has no such handle", async () => {
-    const { session, spills } = await pruned(MESSAGES);
-    const stored = await spills.put("kept elsewhere");
+    const { session, outputs } = await pruned(MESSAGES);
+    const stored = await outputs.put("kept elsewhere");
     if (stored.status !== "stored") throw new Error("not stored");
-    expect(await session.recall(stored.handle)).toMatchObject({ from: "spill", text: "kept elsewhere" });
+    expect(await session.recall(stored.handle)).toMatchObject({ from: "store", text: "kept elsewhere" });
   });
 
   it.each(["", "nobody/0", "s1/99", "s1/-1", "s1/x", "__proto__", "constructor/0"])(
@@ -135,16 +135,19 @@ describe("recall", () => {
   it("survives a store that throws or hangs", async () => {
     const clock = createFakeClock();
     const put = async () => ({ status: "failed", code: "X", reason: "" }) as const;
-    const throwing = createSession({ clock, spills: { put, get: () => Promise.reject(new Error("no")) } });
+    const throwing = createSession({ clock, outputs: { put, get: () => Promise.reject(new Error("no")) } });
     const [unread, wrong] = [
       expect.stringContaining("kept under this handle cannot be read"),
       { code: "57P03", reason: "is starting up" },
     ];
     expect(await throwing.recall("x")).toEqual({ status: "failed", hint: unread });
-    const away = createSession({ clock, spills: { put, get: async () => ({ status: "failed", ...wrong }) } });
+    const away = createSession({
+      clock,
+      outputs: { put, get: async () => ({ status: "failed", ...wrong }) },
+    });
     expect(await away.recall("x")).toEqual({ status: "failed", hint: unread });
     expect(await away.recall({ search: "y", handle: "x" })).toMatchObject({ status: "failed" });
-    const hanging = createSession({ clock, spills: { put, get: () => new Promise(() => {}) } });
+    const hanging = createSession({ clock, outputs: { put, get: () => new Promise(() => {}) } });
     expect(await clock.runUntilDone(hanging.recall("x"))).toEqual({ status: "failed", hint: unread });
   });
 
@@ -215,19 +218,17 @@ describe("recall", () => {
   });
 });
 
-describe("boundRecall", () => {
+describe("trimRecall", () => {
   it("says of one long line that characters can be asked for, and gives them", () => {
     const line = "0123456789".repeat(2_000);
-    const { text } = boundRecall(line, { maxChars: 600, range: undefined });
+    const { text } = trimRecall(line, { maxChars: 600, range: undefined });
     expect(text).toMatch(/^\[\d+ of 20000 characters, 1 line; ask for a range of characters to read on\]\n/);
-    expect(boundRecall(line, { maxChars: 600, range: { fromChar: 12_003, toChar: 12_006 } }).text).toBe(
-      "345",
-    );
+    expect(trimRecall(line, { maxChars: 600, range: { fromChar: 12_003, toChar: 12_006 } }).text).toBe("345");
   });
 
   it("never gives more than asked for and never splits a character", () => {
     for (const maxChars of [512, 513, 600]) {
-      const { text } = boundRecall("😀".repeat(2_000), { maxChars, range: undefined });
+      const { text } = trimRecall("😀".repeat(2_000), { maxChars, range: undefined });
       expect(text.length).toBeLessThanOrEqual(maxChars);
       expect(text.isWellFormed()).toBe(true);
     }
@@ -241,7 +242,7 @@ describe("recall", () => {
       .map((texts) => texts.join(""));
     const source = (text: string): RecallSource => ({
       messages: () => ({ find: () => undefined, list: () => [] }),
-      spilled: async () => text,
+      saved: async () => text,
       hidden: () => [{ handle: "h", text }],
     });
     const options = { maxChars: RECALL_MAX_CHARS, range: undefined, redact: undefined };

@@ -7,7 +7,7 @@ import type { IndexedText } from "../text/search/text-index.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { countLines, headCut, tailCut, truncate } from "../text/truncate.ts";
 import { isObject } from "../text/unknown-value.ts";
-import type { SpillStore } from "../tool-output/spill.ts";
+import type { OutputStore } from "../tool-output/output-store.ts";
 import {
   filePlaceholder,
   handleOf,
@@ -45,10 +45,10 @@ export type Recalled = RecalledContent | RecalledMatches | RecallMissing | Recal
 interface RecalledContent {
   readonly status: "found";
   readonly handle: Handle;
-  readonly from: "transcript" | "spill";
-  /** Bounded; where something is missing it says how much. */
+  readonly from: "transcript" | "store";
+  /** Trimmed; where something is missing it says how much. */
   readonly text: string;
-  /** What the tool was asked, for the result of a call; bounded as well. */
+  /** What the tool was asked, for the result of a call; trimmed as well. */
   readonly input?: string;
   readonly totalChars: number;
   readonly totalLines: number;
@@ -77,10 +77,10 @@ export const RECALL_MAX_CHARS = 8_000;
 export interface RecallSource {
   /** The messages as their owner stores them. */
   messages(): Awaitable<StoredMessages>;
-  /** The whole of an output that was spilled. */
-  spilled(handle: Handle): ReturnType<SpillStore["get"]>;
-  /** The handles of spilled outputs that the conversation names; unset where nobody is shown the beginning of one. */
-  spilledHandles?(): Awaitable<Iterable<Handle>>;
+  /** The whole of an output that was saved. */
+  saved(handle: Handle): ReturnType<OutputStore["get"]>;
+  /** The handles of saved outputs that the conversation names; unset where nobody is shown the beginning of one. */
+  savedHandles?(): Awaitable<Iterable<Handle>>;
   /** Everything out of the model's sight, newest first. */
   hidden(): Awaitable<Iterable<IndexedText>>;
 }
@@ -103,7 +103,7 @@ interface RecallOptions {
   readonly searchHidden?: SearchRecall;
 }
 
-/** What a handle names, or the hidden texts that hold what is searched for: normalized and bounded. */
+/** What a handle names, or the hidden texts that hold what is searched for: normalized and trimmed. */
 export async function recall(
   source: RecallSource,
   request: RecallRequest,
@@ -123,7 +123,7 @@ export async function recall(
   if (found.status !== "found") return found;
   const { handle, from, text, input, isSpoken } = found;
   const clean = (each: string) => (redact === undefined ? each : redactSecrets(each, redact));
-  const bounded = boundRecall(clean(isSpoken ? text : normalizeOutput(text)), {
+  const trimmed = trimRecall(clean(isSpoken ? text : normalizeOutput(text)), {
     maxChars: maxChars - (isSpoken ? ESCAPE_ROOM_CHARS : 0),
     range: isObject(range) ? range : undefined,
   });
@@ -131,10 +131,10 @@ export async function recall(
     status: "found",
     handle,
     from,
-    ...bounded,
-    ...(isSpoken && { text: withSpeakers(bounded.text) }),
+    ...trimmed,
+    ...(isSpoken && { text: withSpeakers(trimmed.text) }),
     ...(input !== undefined && {
-      input: boundRecall(clean(normalizeOutput(input)), { maxChars: INPUT_CHARS, range: undefined }).text,
+      input: trimRecall(clean(normalizeOutput(input)), { maxChars: INPUT_CHARS, range: undefined }).text,
     }),
   };
 }
@@ -156,11 +156,11 @@ async function findNamed(
 
 type NamedText = FoundText & Pick<RecalledContent, "status" | "handle">;
 
-/** A content hash names a spilled text and no message, so the conversation is read only where the store does not have it. */
+/** A content hash names a saved output and no message, so the conversation is read only where the store does not have it. */
 async function findText(source: RecallSource, handle: Handle): Promise<FoundText | RecallFailed | undefined> {
-  const spilled = async (): Promise<FoundText | RecallFailed | undefined> => {
-    const text = await source.spilled(handle);
-    if (typeof text === "string") return { from: "spill", text };
+  const saved = async (): Promise<FoundText | RecallFailed | undefined> => {
+    const text = await source.saved(handle);
+    if (typeof text === "string") return { from: "store", text };
     return (
       text && {
         status: "failed",
@@ -169,11 +169,11 @@ async function findText(source: RecallSource, handle: Handle): Promise<FoundText
     );
   };
   const isHash = CONTENT_HASH.test(handle);
-  const first = isHash ? await spilled() : undefined;
+  const first = isHash ? await saved() : undefined;
   if (first) return first;
   const there = textAt(handle, await source.messages());
   if (there) return { from: "transcript", ...there };
-  return isHash ? undefined : spilled();
+  return isHash ? undefined : saved();
 }
 
 interface FoundText extends Pick<RecalledContent, "from" | "text" | "input"> {
@@ -185,10 +185,10 @@ const CONTENT_HASH = /^[0-9a-f]{64}$/;
 const INPUT_CHARS = 2_000;
 
 /** The handles that begin as a shown one does. Only hashes are shown in part: ids of messages may begin with one another. */
-async function handlesWith({ spilledHandles }: RecallSource, shown: string): Promise<readonly Handle[]> {
+async function handlesWith({ savedHandles }: RecallSource, shown: string): Promise<readonly Handle[]> {
   const [, start] = SHORT_HASH.exec(shown.trim()) ?? [];
-  if (start === undefined || spilledHandles === undefined) return [];
-  const known = new Set(await spilledHandles());
+  if (start === undefined || savedHandles === undefined) return [];
+  const known = new Set(await savedHandles());
   return [...known].filter((handle) => CONTENT_HASH.test(handle) && handle.startsWith(start));
 }
 
@@ -212,10 +212,10 @@ function missing(hint: string): RecallMissing {
  * A text, or a range of it, within a number of characters: head and tail of a whole that is longer, the beginning of a
  * range that is, and where to read on.
  */
-export function boundRecall(
+export function trimRecall(
   text: string,
   { maxChars, range }: Pick<RecallOptions, "maxChars" | "range">,
-): BoundedRecall {
+): TrimmedRecall {
   const totalLines = countLines(text);
   const totalChars = text.length;
   const sizes = { totalChars, totalLines };
@@ -269,7 +269,7 @@ interface Span {
   readonly limitChars: number;
 }
 
-type BoundedRecall = Pick<RecalledContent, "text" | "isWhole" | "totalChars" | "totalLines">;
+type TrimmedRecall = Pick<RecalledContent, "text" | "isWhole" | "totalChars" | "totalLines">;
 
 const NOTICE_ROOM_CHARS = 140;
 
@@ -332,7 +332,7 @@ function spokenText(message: Message): string {
 
 const ESCAPE_ROOM_CHARS = 20;
 
-/** A bounded text with its labels as lines of their own; what a cut has left of a line may read like one only now. */
+/** A trimmed text with its labels as lines of their own; what a cut has left of a line may read like one only now. */
 function withSpeakers(text: string): string {
   const pieces = text.split(/\u0001(.*:)?/);
   return pieces.map((piece, index) => (index % 2 === 1 ? piece : fenceSpeakers(piece))).join("");

@@ -21,7 +21,7 @@ describe("a record", () => {
     const session = createSession({ clock: createFakeClock(), journal });
     const messages = [user("u", "go"), step("s1", "one"), step("s2", "two"), user("u2", "on")];
     expect(await session.restore(messages)).toMatchObject({ batches: 1, dropped: 0, unreadable: 0 });
-    expect(session.projection().map(({ id }) => id)).toEqual(["u", "s2", "u2"]);
+    expect(session.messages().map(({ id }) => id)).toEqual(["u", "s2", "u2"]);
   });
 
   it.each([

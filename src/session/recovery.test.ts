@@ -87,17 +87,17 @@ describe("afterRefusal", () => {
     expect(afterRefusal(undefined, refusal("", other))).toBeUndefined();
   });
 
-  it.each(["fold", "cut-oversized", "last-request"] as const)(
-    "climbs on to a lower limit when a request is refused that was cut down to the rung %s",
-    (rung) => {
+  it.each(["local-summary", "cut-oversized", "last-request"] as const)(
+    "climbs on to a lower limit when a request is refused that was cut down to the step %s",
+    (step) => {
       const first = afterStep(start("prompt is too long"), "compact");
       const cut = afterRefusal(
-        afterStep(first, rung),
+        afterStep(first, step),
         refusal("prompt is too long", { estimate: estimateOf(9_000) }),
       );
       expect(cut).toMatchObject({ phase: { type: "climb" }, window: "as-refused" });
       expect(cut?.limitTokens).toBeLessThan(9_000);
-      expect(cut?.tried).toEqual(rung === "fold" ? ["compact", "fold"] : ["compact"]);
+      expect(cut?.tried).toEqual(step === "local-summary" ? ["compact", "local-summary"] : ["compact"]);
     },
   );
 

@@ -1,5 +1,5 @@
 import type { ProviderErrorReport } from "../compaction/provider-errors/classify-provider-error.ts";
-import { dropMedia, planRecovery, type RecoveryRequest, type RecoveryRung } from "../compaction/recover.ts";
+import { dropMedia, planRecovery, type RecoveryRequest, type RecoveryStep } from "../compaction/recover.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { type Edit, hideMessage } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
@@ -17,7 +17,7 @@ export interface RecoveryState {
   readonly report: ProviderErrorReport;
   readonly refusals: number;
   readonly phase: RecoveryPhase;
-  readonly tried: readonly RecoveryRung[];
+  readonly tried: readonly RecoveryStep[];
   readonly media: "all-there" | "oldest-dropped" | "all-dropped";
   readonly output: "as-asked" | "lowered";
   /** Whether anything was done about the newest refusal; the same request is never sent twice. */
@@ -26,7 +26,7 @@ export interface RecoveryState {
   readonly limitTokens: number;
 }
 
-/** `climb`: the ladder; `retry`: it fits now, the caller sends again. */
+/** `climb`: the retry steps; `retry`: it fits now, the caller sends again. */
 type RecoveryPhase =
   | { readonly type: "lower-output"; readonly maxOutputTokens: number }
   | { readonly type: "drop-media"; readonly which: "oldest" | "all" }
@@ -60,11 +60,11 @@ export function afterRefusal(before: RecoveryState | undefined, refusal: Refusal
     case "lower-output": {
       const maxOutputTokens = roomForOutput(refusal);
       if (state.output === "lowered" || maxOutputTokens < MIN_OUTPUT_TOKENS)
-        return climbLadder(state, refusal);
+        return takeNextStep(state, refusal);
       return { ...state, output: "lowered", phase: { type: "lower-output", maxOutputTokens } };
     }
     case "compact":
-      return climbLadder(state, refusal);
+      return takeNextStep(state, refusal);
     default:
       report.recovery satisfies never;
       return state;
@@ -88,11 +88,11 @@ export interface Refusal {
 /** The state after a step of the recovery was taken, or turned out to change nothing. */
 export function afterStep(
   state: RecoveryState,
-  step: RecoveryRung | "failed-attempt" | "drop-media" | "use-shadow",
+  step: RecoveryStep | "failed-attempt" | "drop-media" | "use-backup-summary",
   outcome: "applied" | "nothing" = "applied",
 ): RecoveryState {
   const smaller: RecoveryState = outcome === "applied" ? { ...state, window: "smaller" } : state;
-  if (step === "failed-attempt" || step === "use-shadow") return smaller;
+  if (step === "failed-attempt" || step === "use-backup-summary") return smaller;
   if (step !== "drop-media") return { ...smaller, tried: [...state.tried, step] };
   const isAll = state.phase.type === "drop-media" && state.phase.which === "all";
   return { ...smaller, media: isAll ? "all-dropped" : "oldest-dropped", phase: { type: "retry" } };
@@ -112,9 +112,9 @@ function withoutMedia(state: RecoveryState): RecoveryState {
   return { ...state, phase: { type: "drop-media", which } };
 }
 
-/** The last two rungs cut to a limit, so they are taken again at a lower one until nothing gets smaller. */
-function climbLadder(state: RecoveryState, refusal: Refusal): RecoveryState {
-  const tried = state.tried.filter((rung) => rung !== "cut-oversized" && rung !== "last-request");
+/** The last two steps cut to a limit, so they are taken again at a lower one until nothing gets smaller. */
+function takeNextStep(state: RecoveryState, refusal: Refusal): RecoveryState {
+  const tried = state.tried.filter((step) => step !== "cut-oversized" && step !== "last-request");
   return { ...state, tried, phase: { type: "climb" }, limitTokens: recoveryLimit(state, refusal) };
 }
 
@@ -175,10 +175,10 @@ export function nextRecoveryAction(state: RecoveryState, situation: RecoverySitu
     return giveUp(state, "no-media");
   }
   // A block that nobody can look into cannot be made smaller, and nothing before it counts.
-  const shadow = situation.shadow();
-  if (shadow.length > 0) return { type: "recover", version, step: "use-shadow", edits: shadow };
+  const backup = situation.backup();
+  if (backup.length > 0) return { type: "recover", version, step: "use-backup-summary", edits: backup };
   const plan = planRecovery(transcript, {
-    ...situation.ladder,
+    ...situation.recovery,
     limitTokens: state.limitTokens,
     tried: state.tried,
   });
@@ -188,7 +188,7 @@ export function nextRecoveryAction(state: RecoveryState, situation: RecoverySitu
     case "compact":
       return { type: "recover", version, step: "compact" };
     case "step":
-      return { type: "recover", version, step: plan.rung, edits: plan.edits };
+      return { type: "recover", version, step: plan.step, edits: plan.edits };
     case "exhausted":
       // By our estimate it does not fit; that is for the provider to say.
       if (state.window === "smaller") return { type: "retry" };
@@ -202,9 +202,9 @@ export function nextRecoveryAction(state: RecoveryState, situation: RecoverySitu
 interface RecoverySituation {
   readonly transcript: Transcript;
   readonly version: number;
-  /** The edits that put our shadow in place of a provider's own compaction; empty without one. */
-  readonly shadow: () => readonly Edit[];
-  readonly ladder: Omit<RecoveryRequest, "limitTokens" | "tried">;
+  /** The edits that put our backup summary in place of a provider's own compaction; empty without one. */
+  readonly backup: () => readonly Edit[];
+  readonly recovery: Omit<RecoveryRequest, "limitTokens" | "tried">;
 }
 
 function giveUp(state: RecoveryState, reason: GiveUpReason): GiveUp {

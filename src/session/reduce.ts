@@ -53,10 +53,10 @@ import { RUN_STAGE, type SessionState, type Watermarks } from "./state.ts";
 import { refuseThoughts, sendThoughts } from "./thoughts.ts";
 import { factsToMeasure, type SessionSetup, type SessionView, viewOf } from "./view.ts";
 import {
+  isBackupBatch,
   isFinishedAnswer,
-  isShadowBatch,
-  nativeBlockOf,
   type ProviderManagement,
+  placedProviderBlock,
   windowOf,
 } from "./window.ts";
 
@@ -83,14 +83,14 @@ export type SessionChange =
   | { readonly type: "noted"; readonly entry: LedgerEntry }
   /** A step has nothing to do at this state, and is not tried again until something changes. */
   | { readonly type: "spent"; readonly step: string }
-  /** Where looking for mechanical edits is worth it again. */
+  /** Where looking for edits without a model is worth it again. */
   | { readonly type: "looked"; readonly watermarks: Watermarks }
   | CompactionOver
   /** A summary is being written while requests go on. */
   | {
       readonly type: "compaction-begun";
       /** What it will fold. */
-      readonly foldedIds: readonly MessageId[];
+      readonly replacedIds: readonly MessageId[];
     }
   | { readonly type: "compaction-dropped" }
   | { readonly type: "provider-failed" }
@@ -205,7 +205,7 @@ export function reduce(state: SessionState, change: SessionChange, setup: Sessio
       return afterCompactionOver(view, change);
     case "compaction-begun": {
       const { messages } = state.history;
-      const folded = new Set(change.foldedIds);
+      const folded = new Set(change.replacedIds);
       return changed(state, {
         begun: {
           messages: messages.length,
@@ -299,11 +299,11 @@ function inNewEpoch(before: SessionView, next: SessionState, setup: SessionSetup
 /** A compaction that had to wait, or gained nothing, starts anew where the window was emptied by other means. */
 function withoutNeedlessWaits(state: SessionState, setup: SessionSetup): SessionState {
   if (state.held === undefined && state.idle.count === 0) return state;
-  const { isFull, believed, window } = viewOf(state, setup);
+  const { isFull, knownLimits, window } = viewOf(state, setup);
   if (isFull) return state;
   const { maxMessages } = state.settings;
   // Messages count where no number of tokens is a limit.
-  const isCounted = maxMessages > 0 && believed.tokenLimit.limitTokens === undefined;
+  const isCounted = maxMessages > 0 && knownLimits.tokenLimit.limitTokens === undefined;
   const isOver = isCounted && window.marked.length >= maxMessages;
   return { ...state, idle: NEVER_IDLE, held: isOver ? state.held : undefined };
 }
@@ -366,7 +366,7 @@ function afterMessages(view: SessionView, change: HistoryChange, setup: SessionS
   } else if (isEdited || hasCleared) next = { ...inNewEpoch(view, next, setup), watermarks: {} };
   if (isEdited || hasCleared || change.gone.length > 0) next = withoutNeedlessWaits(next, setup);
   for (const message of fresh) next = withMessage(next, message, { earlier, setup });
-  return withNativeBlock(view, next, { fresh, setup });
+  return withProviderBlock(view, next, { fresh, setup });
 }
 
 /** True when messages behind the first ones are not what they were; a call that has its result now is. */
@@ -412,7 +412,7 @@ function withMessage(
     measure: isOlder ? withoutUsageOf(named, message.id) : named,
   };
   // The usage of an answer with a compaction in it counts what was before, and what was made of it.
-  return nativeBlockOf(message) === undefined ? withShownWindow(next, message, setup) : next;
+  return placedProviderBlock(message) === undefined ? withShownWindow(next, message, setup) : next;
 }
 
 /** What an answer shows of the model's window, where its usage is believed. */
@@ -431,18 +431,20 @@ function withShownWindow(state: SessionState, message: Message, setup: SessionSe
 }
 
 /** A provider has compacted by itself: from here on its block stands for what was before. */
-function withNativeBlock(
+function withProviderBlock(
   view: SessionView,
   next: SessionState,
   { fresh, setup }: { readonly fresh: readonly Message[]; readonly setup: SessionSetup },
 ): SessionState {
-  if (!fresh.some((message) => nativeBlockOf(message) !== undefined)) return next;
-  const { native } = windowOf(next.history.transcript);
-  if (native === undefined || native.messageId === view.window.native?.messageId) return next;
-  const bound = { ...next, thoughts: view.bound, beforeNative: view.state.history.transcript };
+  if (!fresh.some((message) => placedProviderBlock(message) !== undefined)) return next;
+  const { providerBlock } = windowOf(next.history.transcript);
+  if (providerBlock === undefined || providerBlock.messageId === view.window.providerBlock?.messageId)
+    return next;
+  const bound = { ...next, thoughts: view.bound, beforeProviderBlock: view.state.history.transcript };
   const begun = inNewEpoch(view, bound, setup);
   // What came behind the block in the same list has seen it.
-  const epochStart = viewOf(begun, setup).window.marked.findIndex(({ id }) => id === native.messageId) + 1;
+  const epochStart =
+    viewOf(begun, setup).window.marked.findIndex(({ id }) => id === providerBlock.messageId) + 1;
   return changed(begun, { measure: { ...begun.measure, epochStart }, watermarks: {}, begun: undefined });
 }
 
@@ -452,7 +454,10 @@ function afterEdits(view: SessionView, made: EditsMade, setup: SessionSetup): Se
   const { step, reason, at, edits, unseen, degraded, waitTokens, summaryUsage } = made;
   const batchCount = freeCount(state, at);
   const batch: EditBatch = { id: `${at}-${batchCount}`, step, reason, at, edits };
-  const history = withBatch(step === "keep-shadow" ? withoutShadows(state.history) : state.history, batch);
+  const history = withBatch(
+    step === "keep-backup-summary" ? withoutBackups(state.history) : state.history,
+    batch,
+  );
   if (history === undefined) return state;
   const edited = changed(state, { history, batchCount, thoughts: view.bound });
   const measured = unseen ? edited : inNewEpoch(view, edited, setup);
@@ -475,14 +480,14 @@ function afterEdits(view: SessionView, made: EditsMade, setup: SessionSetup): Se
     idle: step === RUN_STAGE ? state.idle : NEVER_IDLE,
     ledger: enterStep(state.ledger, entry),
     begun: isOvertaken(state, folded.batches) ? undefined : state.begun,
-    ...(step === "keep-shadow" && { beforeNative: [] }),
+    ...(step === "keep-backup-summary" && { beforeProviderBlock: [] }),
   };
   return withoutNeedlessWaits(next, setup);
 }
 
-/** What an earlier shadow says is in the new one. */
-function withoutShadows(history: History): History {
-  const batches = history.batches.filter((batch) => !isShadowBatch(batch));
+/** What an earlier backup summary says is in the new one. */
+function withoutBackups(history: History): History {
+  const batches = history.batches.filter((batch) => !isBackupBatch(batch));
   return batches.length === history.batches.length ? history : withBatches(history, batches).history;
 }
 
@@ -518,7 +523,7 @@ export interface ChangeFigures {
 
 /** The batch that would be taken back; undefined where there is none, or it stands for many. */
 export function newestBatch({ history }: SessionState): EditBatch | undefined {
-  const last = history.batches.findLast((batch) => !isShadowBatch(batch));
+  const last = history.batches.findLast((batch) => !isBackupBatch(batch));
   return last === undefined || isFolded(last) ? undefined : last;
 }
 
@@ -573,7 +578,7 @@ function afterCompactionOver(view: SessionView, over: CompactionOver): SessionSt
       ? state
       : afterCompaction(
           { epoch: 0 },
-          { ...gainOf(state, isApplied), limit: view.believed.conversationLimit, turn },
+          { ...gainOf(state, isApplied), limit: view.knownLimits.conversationLimit, turn },
         ).state;
   return {
     ...ended,
@@ -612,7 +617,7 @@ function afterRefused(
     error,
     report,
     estimate: measure.uncounted,
-    limitTokens: viewOf(learned, setup).believed.fittingTokens,
+    limitTokens: viewOf(learned, setup).knownLimits.fittingTokens,
     windowTokens: limitsOf(learned, setup.options).contextTokens,
     auto: state.settings.autoCompact ? "on" : "off",
   });

@@ -3,16 +3,16 @@ import { maybeSummarizeToolResults } from "../compaction/tool-summaries/maybe-su
 import { isToolSummary } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { omitUndefined } from "../text/unknown-value.ts";
 import { readingHint } from "../tool-output/notices.ts";
-import { boundToolOutput } from "../tool-output/truncate-tool-content.ts";
+import { trimToolOutput } from "../tool-output/truncate-tool-content.ts";
 import { handleOf, outcomeText } from "../transcript/content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import { type Transcript, withText } from "../transcript/message.ts";
 import type { Recover, RunResult, SessionAction } from "./action.ts";
+import { keepBackupEdits, useBackupEdits } from "./backup-summary.ts";
 import { callStage, stageLabel } from "./call-stage.ts";
 import type { ToolSummaryEnd } from "./events.ts";
 import { firstIndexOf, targetsOf } from "./history.ts";
-import { keepShadowEdits, useShadowEdits } from "./native-shadow.ts";
-import { pinsWithHeld, withoutPinned } from "./pinned.ts";
+import { pinsWithProtected, withoutPinned } from "./pinned.ts";
 import type { SessionChange } from "./reduce.ts";
 import { areSame, beginCompaction, runCompaction } from "./run-compaction.ts";
 import type { Runtime, Step } from "./runtime.ts";
@@ -49,19 +49,19 @@ type OwnAction = Extract<SessionAction, { readonly version: number }>;
 
 async function perform(runtime: Runtime, action: OwnAction, signal: AbortSignal): Promise<RunResult> {
   switch (action.type) {
-    case "bound-outputs": {
+    case "trim-outputs": {
       const { transcript } = runtime.state().history;
-      const edits = await boundOutputs(runtime, action.handles, signal);
+      const edits = await trimOutputs(runtime, action.handles, signal);
       if (signal.aborted) return { status: "aborted" };
       const current = edits.filter((edit) => targetsUnchanged(runtime, [edit], transcript));
       return commitStep(runtime, { step: action.type, reason: "over-limit", unseen: true, edits: current });
     }
     case "run-stage":
       return runStage(runtime, action.stage, signal);
-    case "keep-shadow":
-      return keepShadow(runtime, action.reason);
-    case "use-shadow": {
-      const edits = useShadowEdits(runtime.view());
+    case "keep-backup-summary":
+      return keepBackup(runtime, action.reason);
+    case "use-backup-summary": {
+      const edits = useBackupEdits(runtime.view());
       return commitStep(runtime, { step: action.type, reason: action.reason, edits });
     }
     case "prune":
@@ -97,10 +97,10 @@ async function runStage(runtime: Runtime, index: number, signal: AbortSignal): P
   });
 }
 
-/** Keeps a shadow of what the newest block stands for; the one of the block before it is in it. */
-function keepShadow(runtime: Runtime, reason: string): RunResult {
-  const edits = keepShadowEdits(runtime.view());
-  return commitStep(runtime, { step: "keep-shadow", reason, unseen: true, edits });
+/** Keeps a backup summary of what the newest block stands for; the one of the block before it is in it. */
+function keepBackup(runtime: Runtime, reason: string): RunResult {
+  const edits = keepBackupEdits(runtime.view());
+  return commitStep(runtime, { step: "keep-backup-summary", reason, unseen: true, edits });
 }
 
 async function recover(runtime: Runtime, action: Recover, signal: AbortSignal): Promise<RunResult> {
@@ -125,15 +125,15 @@ function commitStep(runtime: Runtime, step: Step, then: readonly SessionChange[]
   return { status: "nothing", reason: edits.length === 0 ? "no edits" : "messages are gone" };
 }
 
-/** Bounds outputs of the window one after another. The whole text goes into the spill store, if there is one. */
-async function boundOutputs(
+/** Trims outputs of the window one after another. The whole text goes into the output store, if there is one. */
+async function trimOutputs(
   runtime: Runtime,
   handles: readonly Handle[],
   signal: AbortSignal,
 ): Promise<readonly Edit[]> {
   const wanted = new Set(handles);
   const { options, ports } = runtime;
-  const { unbounded, state } = runtime.view();
+  const { longOutputs, state } = runtime.view();
   const recallTool = recallToolOf(options);
   const edits: Edit[] = [];
   for (const message of state.history.transcript) {
@@ -141,24 +141,24 @@ async function boundOutputs(
       const partHandle = handleOf(message, partIndex);
       if (part.type !== "tool" || !wanted.has(partHandle) || signal.aborted) continue;
       const text = outcomeText(part.outcome);
-      const limits = unbounded.get(partHandle);
-      const bounded = await boundToolOutput(text, {
+      const limits = longOutputs.get(partHandle);
+      const trimmed = await trimToolOutput(text, {
         signal,
-        ...omitUndefined({ limits, store: ports.spills, recallTool }),
+        ...omitUndefined({ limits, store: ports.outputs, recallTool }),
       });
-      if (bounded.cut === undefined) continue;
+      if (trimmed.cut === undefined) continue;
       // Without a store the transcript itself keeps the whole output, under the handle of the part.
       const shown =
-        ports.spills === undefined ? `${bounded.text}\n${keptNotice(partHandle, recallTool)}` : bounded.text;
+        ports.outputs === undefined ? `${trimmed.text}\n${keptNotice(partHandle, recallTool)}` : trimmed.text;
       const omittedChars = Math.max(0, text.length - shown.length);
       edits.push({
         type: "replace-part",
         messageId: message.id,
         partIndex,
-        part: { ...part, outcome: withText(part.outcome, shown), cut: bounded.cut },
+        part: { ...part, outcome: withText(part.outcome, shown), cut: trimmed.cut },
         stage: "tool-output",
         reason: "oversize",
-        omitted: { chars: omittedChars, handle: bounded.handle ?? partHandle },
+        omitted: { chars: omittedChars, handle: trimmed.handle ?? partHandle },
       });
     }
   }
@@ -190,7 +190,10 @@ async function summarizeToolResults(runtime: Runtime, signal: AbortSignal): Prom
         ...view.state.settings,
         profile: options.profile,
         ...(redaction !== "off" && { redact: redaction }),
-        ...omitUndefined({ pins: pinsWithHeld(pins, view.kept.held), model: summarizer?.model }),
+        ...omitUndefined({
+          pins: pinsWithProtected(pins, view.protectedOutputs.kept),
+          model: summarizer?.model,
+        }),
       },
       summarizer: ports.summarizer,
       clock: ports.clock,

@@ -17,10 +17,10 @@ import { omitUndefined } from "../text/unknown-value.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import type { RunResult } from "./action.ts";
+import { useBackupEdits } from "./backup-summary.ts";
 import { compactionInput, earlyInput, whenBegun } from "./compaction-input.ts";
 import type { FinishedCompaction, PendingCompaction } from "./finished-compaction.ts";
 import { targetsOf } from "./history.ts";
-import { useShadowEdits } from "./native-shadow.ts";
 import { compactByProvider, planProviderCompaction } from "./provider-compaction.ts";
 import type { SessionChange } from "./reduce.ts";
 import type { Runtime } from "./runtime.ts";
@@ -44,8 +44,8 @@ export async function runCompaction(
     }
     if (finished !== "failed") return settle(runtime, finished, isRecovering);
     // What an earlier block stands for has to be readable for a summary of ours.
-    const edits = useShadowEdits(runtime.view());
-    if (edits.length > 0) runtime.commit({ step: "use-shadow", reason: "before-compaction", edits });
+    const edits = useBackupEdits(runtime.view());
+    if (edits.length > 0) runtime.commit({ step: "use-backup-summary", reason: "before-compaction", edits });
   }
   const { begun } = runtime.state();
   if (begun !== undefined && trigger !== "manual") {
@@ -75,7 +75,7 @@ export function beginCompaction(runtime: Runtime): RunResult {
     runtime.change({ type: "spent", step: "begin-compaction" });
     return { status: "nothing", reason: plan.reason };
   }
-  runtime.change({ type: "compaction-begun", foldedIds: plan.foldedIds });
+  runtime.change({ type: "compaction-begun", replacedIds: plan.replacedIds });
   runtime.writeRest();
   const work = new AbortController();
   const outcome = carryOut(runtime, plan, {
@@ -159,7 +159,7 @@ async function carryOut(
       at: ports.clock.now(),
       signal,
       hookStrikes,
-      afterFailure: fits ? "keep" : "fold",
+      afterFailure: fits ? "keep" : "local",
       ...omitUndefined({ hooks: ports.hooks }),
       onEvent(told) {
         const event: CompactionEvent = background ? { ...told, background: true } : told;

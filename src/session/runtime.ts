@@ -18,7 +18,7 @@ import { restOf } from "./stored-rest.ts";
 import { storeBatch, storedState } from "./stored-state.ts";
 import type { StoredBindings, ThoughtBindings } from "./thoughts.ts";
 import { type SessionSetup, type SessionView, viewOf } from "./view.ts";
-import { isShadowBatch } from "./window.ts";
+import { isBackupBatch } from "./window.ts";
 
 /** The side of a session that touches the world: it holds the newest state, tells what changes, and writes that down. */
 export interface Runtime extends SessionSetup {
@@ -65,7 +65,7 @@ export function createRuntime(given: SessionPorts, options: ResolvedSessionOptio
   const setup: SessionSetup = { ports, options };
   let state = initialState(options);
   const told = new Set<string>();
-  const everHeld = new Set<Handle>();
+  const everKept = new Set<Handle>();
   const departed = new Map<MessageId, Message>();
   let writtenLines: ThoughtBindings["lines"] = new Map();
   const view = (): SessionView => viewOf(state, setup);
@@ -124,7 +124,7 @@ export function createRuntime(given: SessionPorts, options: ResolvedSessionOptio
     }
     warnOfWindows(earlier);
     warnOfCoolDown(earlier, happened);
-    if (options.keptTools.length > 0) warnOfLetGo();
+    if (options.keptTools.length > 0) warnOfDropped();
     if (happened.type === "model-changed") warnOfReserve();
   }
 
@@ -146,9 +146,10 @@ export function createRuntime(given: SessionPorts, options: ResolvedSessionOptio
       case "appended":
       case "observed": {
         if (!isNewEpoch) return undefined;
-        const { native } = view().window;
-        return native !== undefined && native.messageId !== before.window.native?.messageId
-          ? { kind: "provider-compacted", reason: native.provider }
+        const { providerBlock } = view().window;
+        return providerBlock !== undefined &&
+          providerBlock.messageId !== before.window.providerBlock?.messageId
+          ? { kind: "provider-compacted", reason: providerBlock.provider }
           : { kind: "base", reason: "the owner changed earlier messages" };
       }
       default:
@@ -168,7 +169,7 @@ export function createRuntime(given: SessionPorts, options: ResolvedSessionOptio
   function warnOfCoolDown({ coolDownThroughTurn }: SessionState, happened: SessionChange): void {
     if (happened.type !== "compaction-over" || state.coolDownThroughTurn === undefined) return;
     if (state.coolDownThroughTurn === coolDownThroughTurn) return;
-    const { limitTokens = 0 } = view().believed.conversationLimit;
+    const { limitTokens = 0 } = view().knownLimits.conversationLimit;
     const { tokensBefore, tokensAfter } = gainOf(state, happened.result === "applied");
     const freedTokens = tokensBefore - tokensAfter;
     log.warn(
@@ -178,26 +179,26 @@ export function createRuntime(given: SessionPorts, options: ResolvedSessionOptio
   }
 
   /** What should be kept and is not: told once for each. */
-  function warnOfLetGo(): void {
-    const { held, letGo } = view().kept;
-    for (const handle of held) everHeld.add(handle);
+  function warnOfDropped(): void {
+    const { kept, dropped } = view().protectedOutputs;
+    for (const handle of kept) everKept.add(handle);
     const isThere = (handle: Handle): boolean => {
       const messageId = handle.slice(0, handle.lastIndexOf("/"));
       return state.history.transcript.some(({ id }) => id === messageId);
     };
-    const gone = [...everHeld].filter((handle) => !held.includes(handle) && isThere(handle));
-    const untold = [...new Set([...letGo, ...gone])].filter((handle) => !told.has(`kept ${handle}`));
+    const gone = [...everKept].filter((handle) => !kept.includes(handle) && isThere(handle));
+    const untold = [...new Set([...dropped, ...gone])].filter((handle) => !told.has(`kept ${handle}`));
     for (const handle of untold) told.add(`kept ${handle}`);
     if (untold.length === 0) return;
     const outputs = untold.length === 1 ? "An output" : `${untold.length} outputs`;
     log.warn(
-      "kept-let-go",
+      "protected-output-dropped",
       `${outputs} that should be kept would not leave enough of the window: ${untold.join(", ")}`,
     );
   }
 
   function warnOfReserve(): void {
-    const { isAllReserved, limits } = view().believed;
+    const { isAllReserved, limits } = view().knownLimits;
     if (!isAllReserved) return;
     log.warn(
       "no-usable-window",
@@ -263,7 +264,7 @@ export function createRuntime(given: SessionPorts, options: ResolvedSessionOptio
         ...omitUndefined({ degraded, thoughtsLost, summaryUsage, thoughts: newBindings() }),
         rest: restOf(view()),
       });
-      for (const { id } of before.state.history.batches.filter(isShadowBatch))
+      for (const { id } of before.state.history.batches.filter(isBackupBatch))
         if (!state.history.batches.some((kept) => kept.id === id))
           log.write({ v: 1, type: "drop", batchId: id, at });
       return { batch, tokensBefore, tokensAfter };

@@ -12,7 +12,7 @@ export interface RecalledMatches {
   readonly status: "matches";
   /** Best first: what holds the text word for word, then what holds most of its words; the newest of equals. */
   readonly pieces: readonly RecalledPiece[];
-  /** All that may hold it; more than are listed when the list was bounded. */
+  /** All that may hold it; more than are listed when the list was trimmed. */
   readonly totalPieces: number;
 }
 

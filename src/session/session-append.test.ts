@@ -30,7 +30,7 @@ describe("append, of messages that a format has read one by one", () => {
     session.append(decoded({ role: "assistant", content: [call] }));
     const result = { type: "tool_result", tool_use_id: "c1", content: "one.txt" };
     session.append(decoded({ role: "user", content: [result, { type: "text", text: "and?" }] }));
-    expect(session.projection().map(({ parts }) => parts)).toMatchObject([
+    expect(session.messages().map(({ parts }) => parts)).toMatchObject([
       [{ text: "look" }],
       [{ callId: "c1", outcome: { status: "done", output: "one.txt" } }],
       [{ text: "and?" }],

@@ -18,7 +18,7 @@ describe("defects of the originals that a session must not have", () => {
     const { session } = startSession();
     session.observe([...conversation(30), user("last", "and now?")]);
     await session.prepare();
-    const [marker, summary] = session.projection();
+    const [marker, summary] = session.messages();
     expect(marker).toMatchObject({ role: "user", parts: [{ type: "compaction" }] });
     expect(summary).toMatchObject({ role: "assistant", summary: true, parentId: marker?.id });
   });
@@ -28,13 +28,13 @@ describe("defects of the originals that a session must not have", () => {
     const marker: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
     const failed = answer("s", "half a", { summary: true, error: { name: "X", text: "x" } });
     session.observe([...transcript("u:5 a:5"), marker, failed, user("u9", "go on")]);
-    expect(session.projection().map(({ id }) => id)).toContain("m1");
+    expect(session.messages().map(({ id }) => id)).toContain("m1");
   });
 
   it("a huge message in the middle costs nothing that stands before it", () => {
     const { session } = startSession();
     session.observe([user("u1", "first"), answer("a1", "x".repeat(2_100_000)), user("u2", "last")]);
-    expect(session.projection()).toHaveLength(3);
+    expect(session.messages()).toHaveLength(3);
   });
 
   it("a reserve as large as the window is reported once and never makes a compaction due", () => {
@@ -75,8 +75,8 @@ describe("defects of the originals that a session must not have", () => {
   it("a call that never got its result is answered by a stub, never left dangling", () => {
     const { session } = startSession();
     session.observe(transcript("u:5 a:5(bash?,read:9) u:5"));
-    expect(findFaults(session.projection())).toEqual([]);
-    expect(session.projection()[1]?.parts).toHaveLength(3);
+    expect(findFaults(session.messages())).toEqual([]);
+    expect(session.messages()[1]?.parts).toHaveLength(3);
   });
 
   it("pruning sees the window that is sent, after an undo and after a compaction", async () => {
@@ -94,7 +94,7 @@ describe("defects of the originals that a session must not have", () => {
   it("every assistant message with its calls is in the next request", () => {
     const { session } = startSession();
     for (const message of transcript("u:5 a:5(bash:9) a:5(read:9) a:5")) session.append(message);
-    expect(session.projection().map(({ id }) => id)).toEqual(["m1", "m2", "m3", "m4"]);
+    expect(session.messages().map(({ id }) => id)).toEqual(["m1", "m2", "m3", "m4"]);
   });
 
   it("a tail that the host kept behind its summary does not speak for the new window", () => {
@@ -108,7 +108,7 @@ describe("defects of the originals that a session must not have", () => {
     const tail = [user("t1", "kept"), answer("t2", "kept too", { usage: big })];
     const summary = answer("s", SUMMARY, { summary: true, parentId: "m" });
     session.observe([...conversation(20), ...tail, marker, summary]);
-    expect(session.projection().map(({ id }) => id)).toEqual(["m", "s", "t1", "t2"]);
+    expect(session.messages().map(({ id }) => id)).toEqual(["m", "s", "t1", "t2"]);
     expect(session.status().estimate.source).toBe("heuristic");
     expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
     // The same window in the order in which OpenCode sends it; the times say which message is older.
@@ -126,6 +126,6 @@ describe("defects of the originals that a session must not have", () => {
     const odd = [undefined, null, 7, "text", {}, { id: "x" }, { parts: [] }] as unknown as Message[];
     for (const message of odd) session.append(message);
     session.observe([...odd, ...transcript("u:5")]);
-    expect(session.projection().map(({ id }) => id)).toEqual(["m1"]);
+    expect(session.messages().map(({ id }) => id)).toEqual(["m1"]);
   });
 });

@@ -3,7 +3,7 @@ import type { EngineOptions } from "../../test/rig/engine-session.ts";
 import { answer, conversation, startSession, step, user, words } from "../../test/rig/session.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../compaction/trigger/compaction-settings.ts";
 import { createMemoryJournal } from "../stores/memory/journal.ts";
-import type { SpillStore } from "../tool-output/spill.ts";
+import type { OutputStore } from "../tool-output/output-store.ts";
 import type { Message } from "../transcript/message.ts";
 import type { Session } from "./session.ts";
 
@@ -36,11 +36,11 @@ describe("a session at its edges", () => {
     expect(status.tokens).toBeGreaterThan(0);
   });
 
-  it("does a compaction that a person asked for, also when outputs have to be bounded first", async () => {
+  it("does a compaction that a person asked for, also when outputs have to be trimmed first", async () => {
     const session = setUp();
     session.observe([...conversation(8), step("big", "line\n".repeat(40_000))]);
     const last = await session.prepare({ demand: "manual" });
-    expect(session.status().batches.map(({ step }) => step)).toEqual(["bound-outputs", "compact"]);
+    expect(session.status().batches.map(({ step }) => step)).toEqual(["trim-outputs", "compact"]);
     expect(last.type).toBe("none");
   });
 
@@ -144,25 +144,25 @@ describe("a session at its edges", () => {
       await session.prepare();
       session.append(answer(`more${turn}`, "more"));
     }
-    const shown = JSON.stringify(session.projection());
+    const shown = JSON.stringify(session.messages());
     for (const number of [0, 1, 2, 3]) expect(shown).toContain(`"output":"output ${number}"`);
-    const summaries = session.projection().filter(({ metadata }) => metadata?.kind === "tool_summary");
+    const summaries = session.messages().filter(({ metadata }) => metadata?.kind === "tool_summary");
     expect(JSON.stringify(summaries)).not.toMatch(/output [0-3]/);
     expect(session.status().batches).toHaveLength(1);
   });
 
-  it("does not bound an output with what it said before its owner changed it", async () => {
-    const spills: SpillStore = {
+  it("does not trim an output with what it said before its owner changed it", async () => {
+    const outputs: OutputStore = {
       put: async (content) => {
         session.append(step("big", "short after all"));
         return { status: "stored", handle: "h", sha256: "h", bytes: content.length };
       },
       get: async () => undefined,
     };
-    const session: Session = setUp({}, { spills });
+    const session: Session = setUp({}, { outputs });
     session.observe([user("u", "go"), step("big", "line\n".repeat(40_000))]);
     await session.prepare();
-    expect(JSON.stringify(session.projection())).toContain("short after all");
+    expect(JSON.stringify(session.messages())).toContain("short after all");
   });
 
   it("learns from a loaded conversation what it would have learned message by message", () => {
@@ -200,7 +200,7 @@ describe("a session at its edges", () => {
     ].map((each) => ({ v: 1, batches: [{ ...batch, edits: [each] }] }));
     for (const state of states) {
       await session.restore(conversation(2), state);
-      expect(session.projection().length).toBeGreaterThan(0);
+      expect(session.messages().length).toBeGreaterThan(0);
       expect((await session.prepare()).type).toBe("none");
     }
   });
@@ -239,7 +239,7 @@ describe("a session at its edges", () => {
       parts: [{ type: "tool", callId: "c", tool: "t" }] as never,
     });
     expect((await session.prepare()).type).toBe("none");
-    expect(JSON.stringify(session.projection())).toContain("hello");
+    expect(JSON.stringify(session.messages())).toContain("hello");
   });
 });
 

@@ -32,7 +32,7 @@ async function readsATurn(options: EngineOptions): Promise<number> {
     if (turn % 5 === 0) session.append(isOld ? watch(user(`u${turn}`, "go on")) : user(`u${turn}`, "go on"));
     session.append(step(`s${turn}`, `line ${turn}`));
     await session.prepare({ moment: "after-turn" });
-    session.projection();
+    session.messages();
   }
   return reads / watched / (TURNS / 2);
 }
@@ -172,7 +172,7 @@ describe("a long chat of short messages", () => {
       const chars = session.toJSON().batches.map((batch) => JSON.stringify(batch).length);
       expect(Math.max(...chars)).toBeLessThan(40_000);
       const shown = session
-        .projection()
+        .messages()
         .flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")));
       expect(shown.join("\n")).toMatch(
         /\(\d{3} more messages of the user not shown; a search recalls what they say\)/,

@@ -79,10 +79,10 @@ const insert = (id: string, after: string | null): Edit => ({
   stage: "test",
   reason: "test",
 });
-const ids = (session: Session): readonly string[] => session.projection().map(({ id }) => id);
+const ids = (session: Session): readonly string[] => session.messages().map(({ id }) => id);
 
 describe("the messages of a session", () => {
-  it("taken in one by one, their projection is what computing everything anew gives", async () => {
+  it("taken in one by one, what they give to send is what computing everything anew gives", async () => {
     let batches = 0;
     await fc.assert(
       fc.asyncProperty(anyMoves, async (moves) => {
@@ -109,8 +109,8 @@ describe("the messages of a session", () => {
           const inForce = session.status().batches;
           batches += move.type === "batch" ? inForce.length : 0;
           const expected = timeless(fromScratch(base, inForce));
-          expect(timeless(session.projection())).toEqual(expected);
-          expect(findFaults(session.projection())).toEqual([]);
+          expect(timeless(session.messages())).toEqual(expected);
+          expect(findFaults(session.messages())).toEqual([]);
           expect(timeless(project(applyEdits(base, session.edits(), { at: 7 })))).toEqual(expected);
         }
       }),
@@ -122,29 +122,29 @@ describe("the messages of a session", () => {
   it("give the same list as long as nothing changes, and never change a list that was given", () => {
     const { session } = started();
     for (const message of transcript("u:5 a:5")) session.append(message);
-    const before = session.projection();
-    expect(session.projection()).toBe(before);
+    const before = session.messages();
+    expect(session.messages()).toBe(before);
     session.append({ id: "m9", role: "user", parts: [{ type: "text", text: "more" }] });
     expect(before).toHaveLength(2);
-    expect(session.projection()).toHaveLength(3);
+    expect(session.messages()).toHaveLength(3);
   });
 
   it("stay the same objects when the host gives equal ones that are others", () => {
     const { session } = started();
     session.observe(transcript("u:5 a:5(bash:9) u:5"));
-    const before = session.projection();
+    const before = session.messages();
     session.observe(transcript("u:5 a:5(bash:9) u:5"));
-    expect(session.projection()).toBe(before);
+    expect(session.messages()).toBe(before);
     session.observe(transcript("u:5 a:5(bash:9) u:5 a:1"));
     expect(ids(session)).toEqual(["m1", "m2", "m3", "m4"]);
-    expect(session.projection()[0]).toBe(before[0]);
+    expect(session.messages()[0]).toBe(before[0]);
   });
 
   it("take the place of those of which less had arrived", () => {
     const { session } = started();
     session.observe(transcript("u:5 a:5(bash?)"));
     session.observe(transcript("u:5 a:5(bash:9)"));
-    expect(session.projection()[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
+    expect(session.messages()[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
   });
 
   it("a summary of messages that the owner took back is dropped, and what only hides stays", async () => {

@@ -36,12 +36,12 @@ function readableText({ parts, metadata, summary }: Message): string {
 
 /** How often a text stands before the model, as it is or quoted. */
 function countIn(session: Session, text: string): number {
-  const shown = session.projection().map(readableText).join("\n");
+  const shown = session.messages().map(readableText).join("\n");
   return [...new Set([text, fenceQuote(text)])].reduce((sum, each) => sum + shown.split(each).length - 1, 0);
 }
 
 const hasSummary = (session: Session): boolean =>
-  session.projection().some(({ metadata }) => metadata?.kind === "compaction_summary");
+  session.messages().some(({ metadata }) => metadata?.kind === "compaction_summary");
 
 const start = (options: EngineOptions, answers: readonly FakeAnswer[]): Session =>
   createSession({ clock: createFakeClock(), summarizer: createFakeSummarizer(...answers) }, options);
@@ -94,7 +94,7 @@ describe("pins", () => {
             expect(countIn(session, "OUTPUT-0-")).toBe(1);
             for (const each of hasSummary(session) ? option : []) expect(countIn(session, each)).toBe(1);
             for (const message of session
-              .projection()
+              .messages()
               .filter(({ metadata }) => metadata?.carried !== undefined))
               expect(messageText(message).split("<pinned>").length).toBeLessThanOrEqual(2);
           }
@@ -132,7 +132,7 @@ describe("pins", () => {
       session.append(answer(`a${number}`, words(900)));
     }
     await session.prepare({ demand: "manual" });
-    const carried = session.projection().find(({ metadata }) => metadata?.carried)?.metadata?.carried;
+    const carried = session.messages().find(({ metadata }) => metadata?.carried)?.metadata?.carried;
     expect(carried?.pins).toEqual([]);
   });
 
@@ -149,7 +149,7 @@ describe("pins", () => {
     await session.prepare({ demand: "manual" });
     session.observe(turns("The port is 4711."));
     await session.prepare({ demand: "manual" });
-    const pins = session.projection().flatMap(({ metadata }) => metadata?.carried?.pins ?? []);
+    const pins = session.messages().flatMap(({ metadata }) => metadata?.carried?.pins ?? []);
     expect(pins).toEqual([]);
   });
 });
@@ -178,7 +178,7 @@ describe("pins that are too long for the window", () => {
     ).not.toEqual([]);
     expect(session.status().tokens).toBeLessThan(16_000);
     expect(countIn(session, "The port is 4711.")).toBe(1);
-    const text = session.projection().map(readableText).join("\n");
+    const text = session.messages().map(readableText).join("\n");
     const [, handle = ""] = /kept under the handle (\S+)\.\]/.exec(text) ?? [];
     expect(text).toContain(`[This pin of ${whole.length} characters does not fit the window`);
     const [head, tail] = await Promise.all([
@@ -194,7 +194,7 @@ describe("pins that are too long for the window", () => {
     const session = start({ limits: LIMITS, pins }, ["## Goal\nGo on."]);
     await fill(session);
     expect(session.status().tokens).toBeLessThan(16_000);
-    const text = session.projection().map(readableText).join("\n");
+    const text = session.messages().map(readableText).join("\n");
     expect(text).toMatch(
       /\[\d+ pins do not fit the window and can be recalled by handle: pin-\d+, .* and \d+ more\.\]/,
     );
@@ -216,7 +216,7 @@ describe("what was folded again and again", () => {
       await session.prepare({ demand: "manual" });
     }
     expect(session.ledger().filter(({ outcome }) => outcome === "applied").length).toBeGreaterThan(8);
-    const shown = session.projection().filter(isVisibleToModel).map(readableText).join("\n");
+    const shown = session.messages().filter(isVisibleToModel).map(readableText).join("\n");
     for (const [number, fact] of facts.entries()) {
       const byHandle = await session.recall(`s${number}/0`, { fromLine: 2, toLine: 2 });
       expect(byHandle).toMatchObject({ status: "found", text: `${fact} is the answer\n` });

@@ -45,11 +45,11 @@ describe("a refused request", () => {
       { type: "compaction_start", trigger: "context_limit_recovery", auto: true },
       { type: "compaction_end", trigger: "context_limit_recovery" },
     ]);
-    expect(session.projection().at(-1)?.id).toBe("last");
-    expect(findFaults(session.projection())).toEqual([]);
+    expect(session.messages().at(-1)?.id).toBe("last");
+    expect(findFaults(session.messages())).toEqual([]);
   });
 
-  it("climbs from the gentlest rung, each once, and stops at the first that fits", async () => {
+  it("climbs from the gentlest step, each once, and stops at the first that fits", async () => {
     const { session } = setUp();
     const outputs = Array.from(
       { length: 4 },
@@ -122,7 +122,7 @@ describe("a refused request", () => {
     expect(summarizer.calls.length).toBeGreaterThan(1);
   });
 
-  it("a summary that fails does not count, and the ladder goes on without blind retries", async () => {
+  it("a summary that fails does not count, and the retries go on without blind retries", async () => {
     const { session, summarizer } = setUp({}, new Error("503"), new Error("503"));
     session.observe([...conversation(12, 1_500), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
@@ -139,7 +139,7 @@ describe("a refused request", () => {
     expect(steps.at(-1)).toBe("cut-oversized");
     expect(end).toBe("retry");
     expect(session.status().estimate.high).toBeLessThanOrEqual(36_000);
-    expect(JSON.stringify(session.projection())).toMatch(/BEGIN.*truncated.*END/);
+    expect(JSON.stringify(session.messages())).toMatch(/BEGIN.*truncated.*END/);
   });
 
   it("partial output of the failed attempt does not stay, but what a tool has done does", async () => {
@@ -163,7 +163,7 @@ describe("a refused request", () => {
     session.onProviderError(OVERFLOW);
     const { steps } = await settle(session);
     expect(steps[0]).toBe("failed-attempt");
-    const shown = JSON.stringify(session.projection());
+    const shown = JSON.stringify(session.messages());
     expect(shown).toContain("deployed");
     expect(shown).not.toContain("I will now");
   });
@@ -179,7 +179,7 @@ describe("a refused request", () => {
       { limits: { contextTokens: 40_000, outputTokens: 4_000 } },
     );
     expect(await again.restore(messages)).toMatchObject({ batches: 1, dropped: 0, unreadable: 0 });
-    expect(again.projection()).toEqual(session.projection());
+    expect(again.messages()).toEqual(session.messages());
   });
 
   it("RELIABILITY 1.6: takes the smaller window that the provider names, but not an absurd one", () => {
@@ -206,7 +206,7 @@ describe("a refused request", () => {
     const action = session.nextAction();
     expect(action).toMatchObject({ type: "lower-output", maxOutputTokens: 9_000 });
     expect(await session.run(action)).toEqual({ status: "for-the-caller" });
-    expect(session.projection()).toHaveLength(17);
+    expect(session.messages()).toHaveLength(17);
     session.onProviderError(error);
     expect((await settle(session)).steps.length).toBeGreaterThan(0);
   });
@@ -225,7 +225,7 @@ describe("a refused request", () => {
     const error = { status: 413, message: "Request exceeds the maximum size of 32 MB" };
     expect(session.onProviderError(error)).toMatchObject({ class: "payload_too_large" });
     expect(await settle(session)).toEqual({ steps: ["drop-media"], end: "retry" });
-    expect(JSON.stringify(session.projection())).toMatch(
+    expect(JSON.stringify(session.messages())).toMatch(
       /File left out: image\/png one\.png.*"filename":"two\.png"/,
     );
     session.onProviderError(error);

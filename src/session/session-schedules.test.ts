@@ -12,7 +12,7 @@ import { runs } from "../../test/rig/runs.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { createMemoryJournal } from "../stores/memory/journal.ts";
-import type { SpillStore } from "../tool-output/spill.ts";
+import type { OutputStore } from "../tool-output/output-store.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";
@@ -160,11 +160,11 @@ function messageFor(move: Extract<Move, { type: "request" | "step" | "answer" }>
 }
 
 /** Answers without leaving the thread, since the clock of the test stands still for everything else. */
-function createSpills(): SpillStore {
+function createOutputs(): OutputStore {
   const kept = new Map<string, string>();
   return {
     async put(content) {
-      const handle = `spill-${kept.size}`;
+      const handle = `output-${kept.size}`;
       kept.set(handle, String(content));
       return { status: "stored", handle, sha256: handle, bytes: content.length };
     },
@@ -173,7 +173,7 @@ function createSpills(): SpillStore {
 }
 
 /** What some batches make of a base, computed from nothing else. */
-function projectionOf(base: Transcript, batches: readonly EditBatch[]): Transcript {
+function messagesToSendOf(base: Transcript, batches: readonly EditBatch[]): Transcript {
   const applied = batches.reduce((current, { edits, at }) => applyEdits(current, edits, { at }), base);
   const window = filterCompacted(applied);
   return project(applyEdits(window, repairPairing(window), { at: 0 }));
@@ -184,7 +184,7 @@ const timeless = (messages: Transcript): Transcript =>
 
 /** Whatever happens, these hold at every moment. */
 function expectSound(session: Session, base: Transcript): void {
-  const shown = session.projection();
+  const shown = session.messages();
   expect(findFaults(shown)).toEqual([]);
   expect(timeless(project(applyEdits(base, session.edits(), { at: 0 })))).toEqual(timeless(shown));
 }
@@ -246,7 +246,7 @@ async function play({ moves, answer, summaries, how, keeps }: Play): Promise<voi
   });
   const open = (): Session =>
     createSession(
-      { clock, journal, summarizer, spills: createSpills() },
+      { clock, journal, summarizer, outputs: createOutputs() },
       {
         limits: { contextTokens: 10_000, outputTokens: 1_000 },
         compaction: { reserveTokens: 1_000, toolCallCutoff: 6, toolSummaryStrategy: summaries },
@@ -279,16 +279,16 @@ async function play({ moves, answer, summaries, how, keeps }: Play): Promise<voi
       case "undo": {
         const { batches } = session.status();
         const isFolded = batches.at(-1)?.step === "folded";
-        const expected = projectionOf(base, isFolded ? batches : batches.slice(0, -1));
+        const expected = messagesToSendOf(base, isFolded ? batches : batches.slice(0, -1));
         await clock.runUntilDone(session.undo());
-        expect(timeless(session.projection())).toEqual(timeless(expected));
+        expect(timeless(session.messages())).toEqual(timeless(expected));
         break;
       }
       case "restart": {
-        const before = timeless(session.projection());
+        const before = timeless(session.messages());
         session = open();
         await clock.runUntilDone(session.restore(base));
-        expect(timeless(session.projection())).toEqual(before);
+        expect(timeless(session.messages())).toEqual(before);
         break;
       }
       case "prepare": {
@@ -297,7 +297,7 @@ async function play({ moves, answer, summaries, how, keeps }: Play): Promise<voi
         if (move.abortAfterMs > 0)
           void clock.sleep(move.abortAfterMs, new AbortController().signal).then(() => controller.abort());
         const demand = move.manual ? "manual" : "none";
-        const before = structuredClone(session.projection());
+        const before = structuredClone(session.messages());
         const newestBefore = session.status().batches.at(-1)?.id;
         const action = await clock.runUntilDone(
           session.prepare({ moment: move.moment, demand, signal: controller.signal }),
@@ -314,8 +314,7 @@ async function play({ moves, answer, summaries, how, keeps }: Play): Promise<voi
         if (action.type === "retry" && isOverflow && !isCounted)
           expect(tokens).toBeLessThanOrEqual(limitTokens);
         if (action.type === "give-up") expect(action.message.length).toBeGreaterThan(20);
-        if (session.status().batches.at(-1)?.id === newestBefore)
-          expect(session.projection()).toEqual(before);
+        if (session.status().batches.at(-1)?.id === newestBefore) expect(session.messages()).toEqual(before);
         break;
       }
       default:

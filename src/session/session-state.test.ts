@@ -40,7 +40,7 @@ describe("the state of a session", () => {
     const state: unknown = JSON.parse(JSON.stringify(session));
     const other = open().session;
     expect(await other.restore(long, state)).toEqual({ batches: 1, dropped: 0, unreadable: 0 });
-    expect(other.projection()).toEqual(session.projection());
+    expect(other.messages()).toEqual(session.messages());
     expect(other.edits()).toEqual(session.edits());
   });
 
@@ -50,7 +50,7 @@ describe("the state of a session", () => {
     await session.prepare();
     const other = open();
     expect(await other.session.restore(long.slice(30), session.toJSON())).toMatchObject({ dropped: 1 });
-    expect(other.session.projection()).toEqual(long.slice(30));
+    expect(other.session.messages()).toEqual(long.slice(30));
   });
 
   it.each([
@@ -115,7 +115,7 @@ describe("what is sent beside the messages", () => {
     expect(await other.prepare()).toMatchObject({ type: "none", fits: true });
   });
 
-  it("does nothing that it cannot: what is no number, rung or scale is left out", async () => {
+  it("does nothing that it cannot: what is no number, step or scale is left out", async () => {
     const { session } = startSession();
     session.observe(conversation(20));
     session.onProviderError(new Error("prompt is too long: 42000 tokens > 40000 maximum"));

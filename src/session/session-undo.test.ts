@@ -16,14 +16,14 @@ const CONVERSATION = conversation(30);
 const numbered = () => createFakeSummarizer((_, __, index) => Promise.resolve(`${SUMMARY} Part ${index}.`));
 
 describe("undo", () => {
-  it("restores exactly the projection from before the last step", async () => {
+  it("restores exactly the messages to send from before the last step", async () => {
     const { session, events } = setUp();
     session.observe(CONVERSATION);
-    const before = structuredClone(session.projection());
+    const before = structuredClone(session.messages());
     await session.prepare();
-    expect(session.projection()).not.toEqual(before);
+    expect(session.messages()).not.toEqual(before);
     expect(await session.undo()).toMatchObject({ status: "undone", batch: { step: "compact" } });
-    expect(session.projection()).toEqual(before);
+    expect(session.messages()).toEqual(before);
     expect(session.edits()).toEqual([]);
     expect(events.at(-1)).toMatchObject({ type: "context_changed", kind: "undo", reason: "compact" });
     expect(await session.undo()).toEqual({ status: "nothing" });
@@ -33,11 +33,11 @@ describe("undo", () => {
     const { session } = setUp({ summarizer: numbered() });
     session.observe(CONVERSATION);
     await session.prepare();
-    const between = structuredClone(session.projection());
+    const between = structuredClone(session.messages());
     await session.run(session.nextAction({ demand: "manual" }));
     expect(session.status().batches.map(({ step }) => step)).toEqual(["compact", "compact"]);
     await session.undo();
-    expect(session.projection()).toEqual(between);
+    expect(session.messages()).toEqual(between);
   });
 
   it("messages that came after the step stay, and those after the undo are part of it", async () => {
@@ -47,7 +47,7 @@ describe("undo", () => {
     session.append(user("new", "go on"));
     await session.undo();
     session.append(answer("newer", "gone on"));
-    expect(session.projection().map(({ id }) => id)).toEqual([
+    expect(session.messages().map(({ id }) => id)).toEqual([
       ...CONVERSATION.map(({ id }) => id),
       "new",
       "newer",
@@ -107,10 +107,10 @@ describe("the journal of a session", () => {
     await session.undo();
     const again = setUp({ journal });
     expect(await again.session.restore(CONVERSATION)).toEqual({ batches: 1, dropped: 0, unreadable: 0 });
-    expect(again.session.projection()).toEqual(session.projection());
+    expect(again.session.messages()).toEqual(session.messages());
     expect(again.session.ledger()).toEqual(session.ledger());
     await again.session.undo();
-    expect(again.session.projection()).toEqual(CONVERSATION);
+    expect(again.session.messages()).toEqual(CONVERSATION);
   });
 
   it("whose messages are gone, or that is damaged, costs the edits it speaks of and nothing else", async () => {
@@ -126,7 +126,7 @@ describe("the journal of a session", () => {
       dropped: 1,
       unreadable: 2,
     });
-    expect(again.session.projection()).toEqual(CONVERSATION.slice(0, 4));
+    expect(again.session.messages()).toEqual(CONVERSATION.slice(0, 4));
     expect(again.events).toMatchObject([{ code: "edits-dropped" }, { code: "journal-damaged" }]);
   });
 
@@ -177,14 +177,14 @@ describe("the events of a session", () => {
 });
 
 describe("an abort", () => {
-  it("in the middle of a summary leaves the previous projection in force, and the late answer is dropped", async () => {
+  it("in the middle of a summary leaves the previous messages to send in force, and the late answer is dropped", async () => {
     let finish = (_: string): void => {};
     const late = new Promise<string>((resolve) => {
       finish = resolve;
     });
     const { session, events } = setUp({ summarizer: createFakeSummarizer(() => late) });
     session.observe(CONVERSATION);
-    const before = session.projection();
+    const before = session.messages();
     const controller = new AbortController();
     const running = session.run(session.nextAction(), controller.signal);
     await new Promise((resolve) => setImmediate(resolve));
@@ -192,7 +192,7 @@ describe("an abort", () => {
     expect(await running).toEqual({ status: "aborted" });
     finish(SUMMARY);
     await late;
-    expect(session.projection()).toBe(before);
+    expect(session.messages()).toBe(before);
     expect(session.status().isRunning).toBe(false);
     expect(events.map(({ type }) => type)).toEqual(["compaction_start", "compaction_end", "summary_usage"]);
     expect(session.nextAction()).toMatchObject({ type: "compact" });
@@ -221,7 +221,7 @@ describe("a result that comes when its messages have changed", () => {
     session.observe(reverted);
     finish(SUMMARY);
     expect(await running).toMatchObject({ status: "failed", reason: "messages-changed" });
-    expect(session.projection()).toEqual(reverted);
+    expect(session.messages()).toEqual(reverted);
     expect(events.at(-1)).toMatchObject({ type: "compaction_end", error: "failed" });
   });
 
@@ -237,7 +237,7 @@ describe("a result that comes when its messages have changed", () => {
     session.append(user("u2", "request 2, edited by the user"));
     finish(SUMMARY);
     expect(await running).toMatchObject({ status: "failed", reason: "messages-changed" });
-    expect(JSON.stringify(session.projection())).toContain("edited by the user");
+    expect(JSON.stringify(session.messages())).toContain("edited by the user");
   });
 
   it("is used when messages were only added meanwhile", async () => {
@@ -252,12 +252,12 @@ describe("a result that comes when its messages have changed", () => {
     session.append(user("meanwhile", "one more thing"));
     finish(SUMMARY);
     expect(await running).toMatchObject({ status: "applied" });
-    expect(session.projection().at(-1)?.id).toBe("meanwhile");
+    expect(session.messages().at(-1)?.id).toBe("meanwhile");
   });
 });
 
 describe("pins", () => {
-  it("are spared by every mechanical step", async () => {
+  it("are spared by every step without a model", async () => {
     const old = Array.from(
       { length: 6 },
       (_, index): Transcript => [
@@ -290,7 +290,7 @@ describe("pins", () => {
     const action = session.nextAction();
     expect(action.type).toBe("prune");
     await session.run(action);
-    const shown = JSON.stringify(session.projection());
+    const shown = JSON.stringify(session.messages());
     expect(shown).toContain("0 steady");
     expect(shown).toContain("1 steady");
     expect(shown).not.toContain("2 steady");

@@ -4,7 +4,7 @@ import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory/journal.ts";
-import { createMemorySpillStore } from "../stores/memory/spill-store.ts";
+import { createMemoryOutputStore } from "../stores/memory/output-store.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript, Usage } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
@@ -15,7 +15,7 @@ const SUMMARY = "## Goal\nKeep the parser small.\n## Progress\nThe reader was wr
 function setUp(options: EngineOptions = {}, ports: Partial<SessionPorts> = {}) {
   const summarizer = createFakeSummarizer(SUMMARY);
   const journal = createMemoryJournal();
-  const all = { summarizer, journal, spills: createMemorySpillStore(), ...ports };
+  const all = { summarizer, journal, outputs: createMemoryOutputStore(), ...ports };
   return { ...startSession(options, all), summarizer, journal };
 }
 
@@ -46,7 +46,7 @@ describe("createSession", () => {
     const { session } = setUp();
     for (const message of transcript("u:50 a:50(bash:90) u:50")) session.append(message);
     expect(session.nextAction()).toEqual({ type: "none", reason: "under-limit", fits: true });
-    expect(session.projection()).toHaveLength(3);
+    expect(session.messages()).toHaveLength(3);
   });
 
   it("lists every problem of its options at once", () => {
@@ -63,15 +63,15 @@ describe("createSession", () => {
     expect(events).toEqual([]);
   });
 
-  it("bounds an output that came in before the model sees it, and spills the whole of it", async () => {
+  it("trims an output that came in before the model sees it, and saves the whole of it", async () => {
     const { session, journal } = setUp();
     const output = Array.from({ length: 5_000 }, (_, line) => `line ${line}`).join("\n");
     session.append(user("u1", "list them"));
     session.append(step("a1", output));
     const action = session.nextAction();
-    expect(action).toMatchObject({ type: "bound-outputs", handles: ["a1/0"] });
+    expect(action).toMatchObject({ type: "trim-outputs", handles: ["a1/0"] });
     expect(await session.run(action)).toMatchObject({ status: "applied" });
-    const shown = texts(session.projection());
+    const shown = texts(session.messages());
     expect(shown.length).toBeLessThan(output.length);
     expect(shown).toContain("line 0");
     expect(shown).toContain("line 4999");
@@ -82,11 +82,11 @@ describe("createSession", () => {
       tokensBefore: number;
       tokensAfter: number;
     };
-    expect(record).toMatchObject({ type: "delta", step: "bound-outputs" });
+    expect(record).toMatchObject({ type: "delta", step: "trim-outputs" });
     expect(record.tokensBefore - record.tokensAfter).toBeGreaterThan(1_000);
     const { handle = "" } = record.edits[0]?.omitted ?? {};
     const recalled = await session.recall(handle, { fromLine: 2_500, toLine: 2_501 });
-    expect(recalled).toMatchObject({ status: "found", from: "spill", text: "line 2499\nline 2500\n" });
+    expect(recalled).toMatchObject({ status: "found", from: "store", text: "line 2499\nline 2500\n" });
   });
 
   it("does not touch outputs that the model has already answered", () => {
@@ -109,7 +109,7 @@ describe("createSession", () => {
     expect(action).toMatchObject({ type: "prune", reason: "over-limit" });
     await session.run(action);
     expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
-    expect(texts(session.projection())).toContain(CLEARED_PLACEHOLDER);
+    expect(texts(session.messages())).toContain(CLEARED_PLACEHOLDER);
     expect(summarizer.calls).toHaveLength(0);
     expect(await session.recall("a0/0")).toMatchObject({
       status: "found",
@@ -124,9 +124,9 @@ describe("createSession", () => {
     expect(action).toMatchObject({ type: "compact", trigger: "threshold" });
     expect(await session.run(action)).toMatchObject({ status: "applied", batch: { step: "compact" } });
     expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
-    expect(findFaults(session.projection())).toEqual([]);
-    expect(texts(session.projection())).toContain("Keep the parser small");
-    expect(texts(session.projection())).toContain("what about the tests?");
+    expect(findFaults(session.messages())).toEqual([]);
+    expect(texts(session.messages())).toContain("Keep the parser small");
+    expect(texts(session.messages())).toContain("what about the tests?");
     expect(summarizer.calls).toHaveLength(1);
     expect(events.filter(({ type }) => type === "compaction_start")).toHaveLength(1);
     expect(events.filter(({ type }) => type === "compaction_end")).toHaveLength(1);
@@ -147,10 +147,10 @@ describe("createSession", () => {
     const owned = deepFreeze(conversation(30));
     session.observe(owned);
     await session.run(session.nextAction());
-    const compacted = session.projection();
+    const compacted = session.messages();
     session.observe([...owned, user("next", "go on")]);
-    expect(session.projection().slice(0, compacted.length)).toEqual(compacted);
-    expect(session.projection().at(-1)?.id).toBe("next");
+    expect(session.messages().slice(0, compacted.length)).toEqual(compacted);
+    expect(session.messages().at(-1)?.id).toBe("next");
   });
 
   it("usage from before the compaction does not trigger the next one", async () => {
@@ -223,7 +223,7 @@ describe("createSession", () => {
     expect(action).toMatchObject({ type: "summarize-tool-results", visibleResults: 6 });
     expect(await session.run(action)).toMatchObject({ status: "applied" });
     expect(session.nextAction().type).toBe("none");
-    expect(findFaults(session.projection())).toEqual([]);
+    expect(findFaults(session.messages())).toEqual([]);
     expect(events.filter(({ type }) => type.startsWith("tool_summary"))).toMatchObject([
       { type: "tool_summary_start" },
       { type: "tool_summary_end", archivedResults: 3 },
@@ -254,7 +254,7 @@ describe("createSession", () => {
     const { session } = setUp();
     session.observe(conversation(30));
     await session.prepare({ moment: "after-turn" });
-    expect(session.projection().some(({ metadata }) => metadata?.kind === "continue")).toBe(false);
+    expect(session.messages().some(({ metadata }) => metadata?.kind === "continue")).toBe(false);
   });
 
   it("a vetoed compaction leaves everything as it was and is not tried again at once", async () => {
@@ -263,9 +263,9 @@ describe("createSession", () => {
       { hooks: [{ name: "no", compacting: () => ({ veto: true }) }] },
     );
     session.observe(conversation(30));
-    const before = session.projection();
+    const before = session.messages();
     expect(await session.prepare()).toMatchObject({ type: "none", reason: "vetoed", fits: false });
-    expect(session.projection()).toEqual(before);
+    expect(session.messages()).toEqual(before);
     expect(summarizer.calls).toHaveLength(0);
     expect(events.filter(({ type }) => type === "compaction_end")).toMatchObject([{ error: "vetoed" }]);
   });

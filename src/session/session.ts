@@ -34,11 +34,11 @@ import {
   type RunResult,
   type SessionAction,
 } from "./action.ts";
+import { isAboutBlock, useBackupEdits } from "./backup-summary.ts";
 import { type Decision, decide } from "./decide.ts";
 import type { EditBatch } from "./history.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { PromptOverhead, WindowMeasure } from "./measure.ts";
-import { isAboutBlock, useShadowEdits } from "./native-shadow.ts";
 import { readSessionOptions, type SessionOptions, type SessionPorts } from "./options.ts";
 import type { Recalled, RecallRange, RecallRequest } from "./recall.ts";
 import { createContentRecall } from "./recall-content.ts";
@@ -70,8 +70,8 @@ export interface Session {
   /** What was done so far, as plain data to store. */
   toJSON(): StoredState;
   /** What the model is sent: what the newest compaction left, without hidden content, repaired for every provider. */
-  projection(): Transcript;
-  /** Every edit that makes the projection out of the transcript, for a format to apply to foreign messages. */
+  messages(): Transcript;
+  /** Every edit that makes the messages to send out of the transcript, for a format to apply to foreign messages. */
   edits(): readonly Edit[];
   /** The transcript with the edits applied; hidden content is in it, marked. */
   transcript(): Transcript;
@@ -90,9 +90,9 @@ export interface Session {
   onProviderError(error: unknown, options?: { readonly provider?: string }): ProviderErrorReport;
   /** Takes an empty answer; `overflow` when the window is full, and `nextAction` then says what to do. */
   onEmptyAnswer(answer: EmptyAnswer): "overflow" | "empty";
-  /** Takes the newest batch back: the projection is what it was before, with what has come in since. */
+  /** Takes the newest batch back: the messages to send are what they were before, with what has come in since. */
   undo(): Promise<UndoResult>;
-  /** Reads what the model no longer sees, bounded. */
+  /** Reads what the model no longer sees, trimmed. */
   recall(request: RecallRequest, range?: RecallRange): Promise<Recalled>;
   /** What each step gained, oldest first. */
   ledger(): readonly LedgerEntry[];
@@ -274,11 +274,11 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     },
 
     onEmptyAnswer({ usage, finish }) {
-      const { believed, measure, state } = runtime.view();
+      const { knownLimits, measure, state } = runtime.view();
       const { isOverflow } = detectSilentOverflow({
         usage,
         ...(finish !== undefined && { stopReason: finish }),
-        contextWindowTokens: believed.limits.contextTokens,
+        contextWindowTokens: knownLimits.limits.contextTokens,
         sentEstimateTokens: measure.tokens,
         moment: state.isJustCompacted ? "just-compacted" : "other",
       });
@@ -300,11 +300,11 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     recall: createContentRecall(runtime),
 
     status() {
-      const { state, measure, believed } = runtime.view();
+      const { state, measure, knownLimits } = runtime.view();
       return {
         settings: state.settings,
-        contextWindowTokens: believed.limits.contextTokens,
-        ...believed.tokenLimit,
+        contextWindowTokens: knownLimits.limits.contextTokens,
+        ...knownLimits.tokenLimit,
         tokens: measure.tokens,
         estimate: measure,
         epoch: state.measure.epoch,
@@ -342,7 +342,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       runtime.change({ type: "model-changed", model, limits: omitUndefined(limits) });
     },
 
-    projection: () => runtime.view().window.shown,
+    messages: () => runtime.view().window.shown,
     edits: () => {
       const { state, window } = runtime.view();
       return [...state.history.batches.flatMap((batch) => batch.edits), ...window.edits];
@@ -353,17 +353,17 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 }
 
 /** While an action is being run there is nothing to decide. */
-function whileRunning({ measure, believed }: SessionView): Decision {
-  const fits = measure.tokens < (believed.tokenLimit.limitTokens ?? Number.POSITIVE_INFINITY);
+function whileRunning({ measure, knownLimits }: SessionView): Decision {
+  const fits = measure.tokens < (knownLimits.tokenLimit.limitTokens ?? Number.POSITIVE_INFINITY);
   return { action: { type: "none", reason: "in-progress", fits }, watermarks: undefined };
 }
 
-/** Puts the shadow in place of a block that the provider was asked for and does not take back; false where the error is about something else. */
+/** Puts the backup summary in place of a block that the provider was asked for and does not take back; false where the error is about something else. */
 function refuseBlock(runtime: Runtime, report: ProviderErrorReport): boolean {
   if (!isAboutBlock(runtime.view(), report)) return false;
   runtime.change({ type: "provider-failed" });
-  const edits = useShadowEdits(runtime.view());
-  return runtime.commit({ step: "use-shadow", reason: "refused", edits }) !== undefined;
+  const edits = useBackupEdits(runtime.view());
+  return runtime.commit({ step: "use-backup-summary", reason: "refused", edits }) !== undefined;
 }
 
 const checkPrepare = optionsCheck({ ...NEXT_ACTION_SHAPE, signal: abortSignal });

@@ -60,15 +60,15 @@ export interface SessionState {
   readonly isJustCompacted: boolean;
   /** The answer that showed that the window was exceeded, once something was done about it. */
   readonly dealtWith: MessageId | undefined;
-  /** Where the next look for mechanical edits is worth its time. */
+  /** Where the next look for edits without a model is worth its time. */
   readonly watermarks: Watermarks;
   /** Tool summaries that were asked for and are not in the window yet. */
   readonly pending: readonly PendingSummary[];
 
   /** The provider was asked to compact and did not: it is not asked again. */
   readonly providerFailed: boolean;
-  /** The transcript before a provider's own compaction came in, until a shadow is made of it. Not stored: its owner has taken it away. */
-  readonly beforeNative: Transcript;
+  /** The transcript before a provider's own compaction came in, until a backup summary is made of it. Not stored: its owner has taken it away. */
+  readonly beforeProviderBlock: Transcript;
 
   /** A refused request, until an answer or another request. */
   readonly recovery: RecoveryState | undefined;
@@ -100,7 +100,7 @@ export interface BegunCompaction {
   readonly windows: readonly LearnedWindow[];
 }
 
-/** When it is worth looking for mechanical edits again; each look reads the whole window. */
+/** When it is worth looking for edits without a model again; each look reads the whole window. */
 export interface Watermarks {
   /** Nothing pays below this size, while the provider's cache is as warm as it was then. */
   readonly pays?: {
@@ -158,7 +158,7 @@ export function initialState(options: ResolvedSessionOptions): SessionState {
     watermarks: {},
     pending: [],
     providerFailed: false,
-    beforeNative: [],
+    beforeProviderBlock: [],
     recovery: undefined,
     recoveryCompactions: 0,
     pausedThroughTurn: -1,

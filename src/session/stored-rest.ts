@@ -1,4 +1,4 @@
-import { RECOVERY_LADDER } from "../compaction/recover.ts";
+import { RECOVERY_STEPS } from "../compaction/recover.ts";
 import { deepEqual } from "../text/deep-equal.ts";
 import { hashText } from "../text/hash-text.ts";
 import { safeJson } from "../text/json.ts";
@@ -150,7 +150,7 @@ const FIELD_RULES = {
 } satisfies { readonly [Name in Exclude<keyof SessionState, StoredElsewhere>]: (value: unknown) => boolean };
 
 /** Stored beside the rest, kept by the owner of the messages, or read by no decision. */
-type StoredElsewhere = "history" | "thoughts" | "pending" | "beforeNative" | "ledger";
+type StoredElsewhere = "history" | "thoughts" | "pending" | "beforeProviderBlock" | "ledger";
 
 type StoredField = keyof typeof FIELD_RULES;
 const STORED_FIELDS = Object.keys(FIELD_RULES) as readonly StoredField[];
@@ -186,7 +186,7 @@ function readRecovery(stored: UnknownObject): RecoveryState {
   return {
     ...(stored as unknown as RecoveryState),
     error: revived,
-    tried: RECOVERY_LADDER.filter((rung) => Array.isArray(stored.tried) && stored.tried.includes(rung)),
+    tried: RECOVERY_STEPS.filter((step) => Array.isArray(stored.tried) && stored.tried.includes(step)),
     // JSON has no Infinity.
     limitTokens: typeof limitTokens === "number" && limitTokens > 0 ? limitTokens : Number.POSITIVE_INFINITY,
   };

@@ -8,7 +8,7 @@ import type { Session } from "./session.ts";
 
 const encode = (session: Session, request: UnknownObject): UnknownObject => {
   session.sent();
-  return anthropic.encode(session.projection(), request);
+  return anthropic.encode(session.messages(), request);
 };
 
 it("no thought is refused, and none is lost but those behind an edit", { timeout: 300_000 }, async () => {

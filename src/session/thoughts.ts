@@ -85,9 +85,9 @@ export function readThoughts(
     others = others.map((line) => mix(line, next));
   };
   for (const message of marked) {
-    const { hash, thoughts, hidden, standsFor, isAnswer, isNative } = traitsOf(message);
+    const { hash, thoughts, hidden, standsFor, isAnswer, isProviderBlock } = traitsOf(message);
     // A provider that compacts by itself reads nothing before its block.
-    if (isNative) {
+    if (isProviderBlock) {
       end = BLOCK;
       others = [];
       isAnyKept = false;
@@ -323,7 +323,7 @@ interface Traits {
   /** The model has the last word in it. */
   readonly isAnswer: boolean;
   /** There is a compaction in it that the provider made by itself. */
-  readonly isNative: boolean;
+  readonly isProviderBlock: boolean;
   /** Set on a compaction that the provider made when asked. */
   readonly standsFor: StandsFor | undefined;
 }
@@ -341,8 +341,9 @@ function traitsOf(message: Message): Traits {
   const hash = rest.length === 0 ? undefined : hashText(safeJson([role, ...rest.map(contentOf)]));
   const isAnswer = role === "assistant" && rest.at(-1)?.type !== "tool";
   const standsFor = rest.flatMap((part) => (part.type === "text" && part.standsFor) || [])[0];
-  const isNative = standsFor === undefined && rest.some(({ native }) => native !== undefined);
-  const traits = { hash, thoughts, hidden, isAnswer, isNative, standsFor };
+  const isProviderBlock =
+    standsFor === undefined && rest.some(({ providerBlock }) => providerBlock !== undefined);
+  const traits = { hash, thoughts, hidden, isAnswer, isProviderBlock, standsFor };
   known.set(message, traits);
   return traits;
 }

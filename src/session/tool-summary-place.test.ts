@@ -19,7 +19,7 @@ async function requestsOf(profile: "default" | "documented", compaction: Partial
     const [one, other] = [step(`s${at}`, `RESULT ${at} ${words(200)}`), step(`t${at}`, words(100))];
     session.append(at % 3 === 2 ? { ...one, parts: [...one.parts, ...other.parts] } : one);
     await clock.runUntilDone(session.prepare());
-    requests.push(session.projection());
+    requests.push(session.messages());
   }
   return requests;
 }

@@ -97,7 +97,7 @@ const LATE_SNAPSHOT: readonly Moment[] = [
 ];
 
 const bytes = (session: Session): string =>
-  JSON.stringify(session.projection(), (key, value: unknown) => (key === "createdAt" ? undefined : value));
+  JSON.stringify(session.messages(), (key, value: unknown) => (key === "createdAt" ? undefined : value));
 
 /** What the next process shows the model. */
 async function shownNext(kept: keyof typeof KEPT, to: Connection, known = messages.length): Promise<string> {

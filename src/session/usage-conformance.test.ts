@@ -186,7 +186,7 @@ async function play(
     const prompts: number[] = [];
     for (let step = 0; step <= calls; step++) {
       await session.prepare();
-      const sent = session.projection();
+      const sent = session.messages();
       const prompt = outsideTokens + count(sent);
       let same = 0;
       while (same < before.length && same < sent.length && before[same] === sent[same]) same++;

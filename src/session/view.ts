@@ -8,9 +8,9 @@ import { handleOf } from "../transcript/content.ts";
 import type { ContextEstimateOptions } from "../transcript/estimate-context.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { estimateOptionsOf, measureOf, type WindowMeasure } from "./measure.ts";
-import { type BelievedWindow, believedWindow, factsOf, limitsOf } from "./model-window.ts";
+import { factsOf, type KnownLimits, limitsOf, readKnownLimits } from "./model-window.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
-import { findUnboundedOutputs, keptOutputs, type UnboundedOutputs } from "./output-limits.ts";
+import { findLongOutputs, type LongOutputs, protectedOutputs } from "./output-limits.ts";
 import type { SessionState } from "./state.ts";
 import { bindThoughts, type ThoughtBindings, type ThoughtWindow, thoughtWindowOf } from "./thoughts.ts";
 import { windowOf } from "./window.ts";
@@ -30,14 +30,14 @@ export interface SessionView extends SessionSetup {
   readonly measure: WindowMeasure;
   /** How a message is estimated. */
   readonly estimate: ContextEstimateOptions;
-  /** What is believed of the model's window. */
-  readonly believed: BelievedWindow;
+  /** What is known of the model's window. */
+  readonly knownLimits: KnownLimits;
   /** Tool results in the window that count against the cutoff, oldest first. */
   readonly countedResults: readonly CountedResult[];
   /** Outputs that stay whatever goes, oldest first, and those that should have and do not fit. */
-  readonly kept: ReturnType<typeof keptOutputs>;
+  readonly protectedOutputs: ReturnType<typeof protectedOutputs>;
   /** Outputs that came in and are longer than they may be, with their limits. */
-  readonly unbounded: UnboundedOutputs;
+  readonly longOutputs: LongOutputs;
   /** What the model that is asked next does about a thought behind an edit. */
   readonly afterEdit: AfterEdit;
   /** The thoughts that an edit before them would cost; undefined where the provider keeps them. */
@@ -49,7 +49,7 @@ export interface SessionView extends SessionSetup {
   /** The newest answer shows that the window was exceeded, and nothing was done about that yet. */
   readonly isOverflowSeen: boolean;
   /** Whether the newest usage fills the window. */
-  readonly overflow: ReturnType<BelievedWindow["overflowOf"]>;
+  readonly overflow: ReturnType<KnownLimits["overflowOf"]>;
   /** The window is at its limit, by whatever counts. */
   readonly isFull: boolean;
 }
@@ -113,16 +113,16 @@ class DerivedView implements SessionView {
     );
   }
 
-  get believed(): BelievedWindow {
-    return this.#once("believed", () =>
-      believedWindow(this.state, this.options, this.measure.overheadTokens),
+  get knownLimits(): KnownLimits {
+    return this.#once("knownLimits", () =>
+      readKnownLimits(this.state, this.options, this.measure.overheadTokens),
     );
   }
 
   get countedResults(): readonly CountedResult[] {
     return this.#once("results", () => {
       const { pins = [] } = this.options;
-      const held = new Set(this.kept.held);
+      const held = new Set(this.protectedOutputs.kept);
       const exempt = { protectedTools: FORK_NO_TRUNCATION_TOOLS, pins };
       return countedResults(this.window.marked, exempt).filter(
         ({ message, partIndex }) => !held.has(handleOf(message, partIndex)),
@@ -130,19 +130,19 @@ class DerivedView implements SessionView {
     });
   }
 
-  get kept(): ReturnType<typeof keptOutputs> {
-    return this.#once("kept", () =>
-      keptOutputs(
+  get protectedOutputs(): ReturnType<typeof protectedOutputs> {
+    return this.#once("protectedOutputs", () =>
+      protectedOutputs(
         this.window.marked,
         this.options,
-        this.options.keptTools.length && this.believed.roomTokens,
+        this.options.keptTools.length && this.knownLimits.roomTokens,
       ),
     );
   }
 
-  get unbounded(): UnboundedOutputs {
-    return this.#once("unbounded", () =>
-      findUnboundedOutputs(this.window.marked, this.options, this.believed.roomTokens),
+  get longOutputs(): LongOutputs {
+    return this.#once("longOutputs", () =>
+      findLongOutputs(this.window.marked, this.options, this.knownLimits.roomTokens),
     );
   }
 
@@ -151,7 +151,7 @@ class DerivedView implements SessionView {
       if (this.afterEdit === "kept") return undefined;
       const { stale, before } = this.window.thoughts;
       const newest = new Set([...before.keys()].filter((id) => !stale.has(id)).slice(-THOUGHTS_TO_REPEAT));
-      const { input, output } = this.believed.facts.prices ?? USUAL_PRICES;
+      const { input, output } = this.knownLimits.facts.prices ?? USUAL_PRICES;
       return {
         tokensOf: (message: Message) => (newest.has(message.id) ? thoughtTokensOf(message) : 0),
         multiplier: output / input,
@@ -175,12 +175,12 @@ class DerivedView implements SessionView {
     return isOverflow && this.options.overflow?.auto !== false && messageId !== this.state.dealtWith;
   }
 
-  get overflow(): ReturnType<BelievedWindow["overflowOf"]> {
-    return this.#once("overflow", () => this.believed.overflowOf(this.measure.newestStep?.usage));
+  get overflow(): ReturnType<KnownLimits["overflowOf"]> {
+    return this.#once("overflow", () => this.knownLimits.overflowOf(this.measure.newestStep?.usage));
   }
 
   get isFull(): boolean {
-    const { limitTokens = Number.POSITIVE_INFINITY } = this.believed.tokenLimit;
+    const { limitTokens = Number.POSITIVE_INFINITY } = this.knownLimits.tokenLimit;
     return this.measure.tokens >= limitTokens || this.isOverflowSeen || this.overflow.overflow;
   }
 }
@@ -211,11 +211,11 @@ export function factsToMeasure({
  * True while the model still takes the window: by estimate, with a part of what is reserved left for its answer. A window
  * that is not known fits until the provider says otherwise.
  */
-export function fitsModel({ isOverflowSeen, believed, measure }: SessionView): boolean {
+export function fitsModel({ isOverflowSeen, knownLimits, measure }: SessionView): boolean {
   if (isOverflowSeen) return false;
-  const windowTokens = inputWindowTokens(believed.estimateLimits);
+  const windowTokens = inputWindowTokens(knownLimits.estimateLimits);
   if (windowTokens === 0) return true;
-  const { limitTokens = windowTokens } = believed.tokenLimit;
+  const { limitTokens = windowTokens } = knownLimits.tokenLimit;
   const reservedTokens = Math.max(0, windowTokens - limitTokens);
   return measure.tokens <= windowTokens - reservedTokens * ANSWER_SHARE;
 }

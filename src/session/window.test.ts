@@ -52,7 +52,7 @@ describe("a session whose results arrive one by one", () => {
     createSession({ clock: createFakeClock() }, { compaction: { toolCallCutoff: 2 }, toolOutput: "off" });
   const facts = (session: Session): unknown => {
     const action = session.nextAction();
-    return { tokens: session.status().tokens, type: action.type, shown: session.projection() };
+    return { tokens: session.status().tokens, type: action.type, shown: session.messages() };
   };
   const change = fc.oneof(
     fc.record({ type: fc.constant("call" as const), calls: fc.integer({ min: 1, max: 3 }) }),

@@ -25,7 +25,7 @@ export interface ContextWindow {
   /** The edits that make the window out of the transcript: the compaction boundary and the repairs. */
   readonly edits: readonly Edit[];
   /** The newest compaction of a provider, where nothing newer of ours stands behind it: what is before it is sent, and not measured. */
-  readonly native: NativeBlock | undefined;
+  readonly providerBlock: PlacedProviderBlock | undefined;
 }
 
 const windows = new WeakMap<Transcript, ContextWindow>();
@@ -47,8 +47,8 @@ function readWindow(transcript: Transcript): ContextWindow {
   ];
   const visible =
     boundary.length === 0 ? present : applyEdits(transcript, boundary, { at: 0 }).filter(isVisibleToModel);
-  const { shown, marked: repaired, edits, native } = repairAll(visible);
-  const marked = native === undefined ? repaired : withoutReplaced(repaired, native);
+  const { shown, marked: repaired, edits, providerBlock } = repairAll(visible);
+  const marked = providerBlock === undefined ? repaired : withoutReplaced(repaired, providerBlock);
   const summary = compaction && transcript[compaction.summaryIndex];
   const newest = present.findLastIndex((message) => message === summary || isCarriedFacts(message));
   const newerCount = newest === -1 ? marked.length : present.length - 1 - newest;
@@ -58,7 +58,7 @@ function readWindow(transcript: Transcript): ContextWindow {
     visible,
     compactedCount: Math.max(0, marked.length - newerCount),
     edits: boundary.concat(edits),
-    native,
+    providerBlock,
   };
 }
 
@@ -67,14 +67,14 @@ function isMarkerOrSummary(message: Message): boolean {
 }
 
 /** The newest messages of a window, and its instructions: the rest is what a provider's compaction stands for. */
-function withoutReplaced(marked: Transcript, { messageId }: NativeBlock): Transcript {
+function withoutReplaced(marked: Transcript, { messageId }: PlacedProviderBlock): Transcript {
   const start = marked.findLastIndex(({ id }) => id === messageId);
   return marked.filter((message, index) => index >= start || message.role === "system");
 }
 
 /** True for the marker or the summary of a compaction, or what a provider left of one. */
 export function isOfCompaction(message: Message): boolean {
-  return isMarkerOrSummary(message) || nativeBlockOf(message) !== undefined || isCarriedFacts(message);
+  return isMarkerOrSummary(message) || placedProviderBlock(message) !== undefined || isCarriedFacts(message);
 }
 
 /** The kind of message that says, behind the kept ones, what a compaction of the provider must not lose. */
@@ -100,18 +100,18 @@ interface Repairs {
   readonly shown: Transcript;
   readonly marked: Transcript;
   readonly edits: readonly Edit[];
-  readonly native: NativeBlock | undefined;
+  readonly providerBlock: PlacedProviderBlock | undefined;
 }
 
 /** The same as `repairPairing` over all messages, reading each of them once; the calls of a history have ids of their own. */
 function repairAll(visible: Transcript): Repairs {
   const [shown, marked, edits]: [Message[], Message[], Edit[]] = [[], [], []];
   let hasSpeaker = false;
-  let native: NativeBlock | undefined;
+  let providerBlock: PlacedProviderBlock | undefined;
   for (const message of visible) {
     const repaired = repairAlone(message);
     edits.push(...repaired.edits);
-    native = repaired.native ?? native;
+    providerBlock = repaired.providerBlock ?? providerBlock;
     if (!hasSpeaker && message.role !== "system" && repaired.shown !== undefined) {
       hasSpeaker = true;
       const opening = repairPairing([...marked, message]).find(({ type }) => type === "insert-message");
@@ -124,7 +124,7 @@ function repairAll(visible: Transcript): Repairs {
     marked.push(repaired.marked);
     if (repaired.shown !== undefined) shown.push(repaired.shown);
   }
-  return { shown, marked, edits, native };
+  return { shown, marked, edits, providerBlock };
 }
 
 /** A message as it is sent, and what had to be repaired for that. */
@@ -134,7 +134,7 @@ interface RepairedMessage {
   /** What the model reads; undefined when nothing of it is sent. */
   readonly shown: Message | undefined;
   readonly edits: readonly Edit[];
-  readonly native: NativeBlock | undefined;
+  readonly providerBlock: PlacedProviderBlock | undefined;
 }
 
 /** Messages never change, so each is repaired once. */
@@ -146,7 +146,12 @@ function repairAlone(message: Message): RepairedMessage {
   // Whether it may come first is a matter of the whole window.
   const edits = repairPairing([message]).filter((edit) => edit.type !== "insert-message");
   const marked = (edits.length > 0 && applyEdits([message], edits, { at: 0 })[0]) || message;
-  const repaired = { marked, shown: project([marked])[0], edits, native: nativeBlockOf(message) };
+  const repaired = {
+    marked,
+    shown: project([marked])[0],
+    edits,
+    providerBlock: placedProviderBlock(message),
+  };
   repairedMessages.set(message, repaired);
   return repaired;
 }
@@ -159,7 +164,7 @@ export interface ProviderManagement {
   /** `clears`: old tool results; `compacts`: these, and the old part of the conversation. @default nothing */
   readonly acts?: "nothing" | "clears" | "compacts";
   /**
-   * Whose compaction blocks it takes back; what it cannot read goes out as our shadow of it.
+   * Whose compaction blocks it takes back; what it cannot read goes out as our backup summary of it.
    * @default everybody's
    * @when the conversation moves between providers
    */
@@ -173,7 +178,7 @@ export const MANAGEMENT_SHAPE: Shape<ProviderManagement> = {
 };
 
 /** The compaction of a provider, which stands in an answer for everything before it. */
-export interface NativeBlock {
+export interface PlacedProviderBlock {
   readonly messageId: MessageId;
   readonly partIndex: number;
   /** Who made it. */
@@ -183,25 +188,25 @@ export interface NativeBlock {
 }
 
 /** The newest compaction of a provider that the model is sent. */
-export function findNativeBlock(transcript: Transcript): NativeBlock | undefined {
+export function findProviderBlock(transcript: Transcript): PlacedProviderBlock | undefined {
   for (let index = transcript.length - 1; index >= 0; index--) {
     const message = transcript[index] as Message;
-    const block = isVisibleToModel(message) ? nativeBlockOf(message) : undefined;
+    const block = isVisibleToModel(message) ? placedProviderBlock(message) : undefined;
     if (block !== undefined) return block;
   }
   return undefined;
 }
 
 /** The compaction of a provider in a message. */
-export function nativeBlockOf({ id, parts }: Message): NativeBlock | undefined {
-  const partIndex = parts.findLastIndex((part) => part.native !== undefined && reachesModel(part));
+export function placedProviderBlock({ id, parts }: Message): PlacedProviderBlock | undefined {
+  const partIndex = parts.findLastIndex((part) => part.providerBlock !== undefined && reachesModel(part));
   const part = parts[partIndex];
-  if (part?.native === undefined) return undefined;
+  if (part?.providerBlock === undefined) return undefined;
   const made = part.type === "text" && part.block !== undefined ? "asked" : "by-itself";
-  return { messageId: id, partIndex, provider: part.native, made };
+  return { messageId: id, partIndex, provider: part.providerBlock, made };
 }
 
-/** True for a batch that keeps a shadow of a block, and changes nothing of what the model is sent. */
-export function isShadowBatch({ step }: { readonly step: string }): boolean {
-  return step === "keep-shadow";
+/** True for a batch that keeps a backup summary of a block, and changes nothing of what the model is sent. */
+export function isBackupBatch({ step }: { readonly step: string }): boolean {
+  return step === "keep-backup-summary";
 }

@@ -8,7 +8,7 @@ import {
   isVisibleToModel,
   type Message,
   normalizePartText,
-  opensWithNative,
+  opensWithProviderBlock,
   reachesModel,
   type Transcript,
   withCallNames,
@@ -59,7 +59,7 @@ export function repairPairing(
     last = message;
     endsWithResults = message.parts.some((part, index) => isResult(part, repairs[index]));
   }
-  const isOpened = first === undefined || first.role === "user" || opensWithNative(first);
+  const isOpened = first === undefined || first.role === "user" || opensWithProviderBlock(first);
   if (first !== undefined && !isOpened) edits.push(insertFirst(first, leadingSystem.at(-1)));
   const isAnswered = last === undefined || (last.role === "assistant" && !endsWithResults);
   if (options.lastMessage === "user" && isAnswered) edits.push(insertLast(messages.at(-1)));
@@ -108,7 +108,7 @@ interface Subject {
 
 function repair({ message, part, named = part, options }: Subject): Repair | undefined {
   // Blocks made by the provider go back unchanged.
-  if (part.native !== undefined) return undefined;
+  if (part.providerBlock !== undefined) return undefined;
   if (part.type === "text") return repairText(message, part);
   if (part.type !== "tool" || named.type !== "tool") return undefined;
   if (part.callMissing) {

@@ -205,7 +205,7 @@ function takesNumber({ text, cleared }: ToolResult): boolean {
 }
 
 /** What each result keeps at least, by age. */
-export interface Floors extends TierCounts {
+export interface Minimums extends TierCounts {
   readonly resultChars: Readonly<Record<Tier, number>>;
 }
 
@@ -213,8 +213,8 @@ export interface Floors extends TierCounts {
  * The minimums for a budget: the documented limits from 200,000 characters on; below, the same share of them, with
  * fewer whole results.
  */
-export function floorsFor(budgetChars: number): Floors {
-  const share = Math.min(1, budgetChars / FLOORS_BUDGET_CHARS);
+export function minimumsFor(budgetChars: number): Minimums {
+  const share = Math.min(1, budgetChars / MINIMUMS_BUDGET_CHARS);
   const { tier1Count, tier2Count } = DOCUMENTED_TIER_LIMITS;
   const wholeCount = Math.max(1, Math.round(tier1Count * share));
   return {
@@ -229,50 +229,50 @@ export function floorsFor(budgetChars: number): Floors {
 }
 
 /** The budget that the documented limits belong to. */
-const FLOORS_BUDGET_CHARS = 200_000;
+const MINIMUMS_BUDGET_CHARS = 200_000;
 /**
  * Below this budget minimums are not used, because they cost recall: at 25,000 characters usable recall fell from
  * .880 to .835.
  */
-export const FLOORS_FROM_CHARS = 100_000;
+export const MINIMUMS_FROM_CHARS = 100_000;
 
-/** The results that have a floor, by their handle: all that have a text, without those that something newer stands for. */
-export function tiersOfResults(transcript: Transcript, floors: Floors): ReadonlyMap<Handle, Tier> {
+/** The results that have a minimum, by their handle: all that have a text, without those that something newer stands for. */
+export function tiersOfResults(transcript: Transcript, minimums: Minimums): ReadonlyMap<Handle, Tier> {
   return new Map(
-    resultsWithTiers(transcript, floors)
+    resultsWithTiers(transcript, minimums)
       .filter(({ result, isNumbered }) => isNumbered && !hasOnlyStub(result.part))
       .map(({ result, tier }) => [handleOf(result.message, result.partIndex), tier]),
   );
 }
 
-/** A result that keeps less than its floor. */
-export interface MissedFloor {
+/** A result that keeps less than its minimum. */
+export interface MissedMinimum {
   readonly handle: Handle;
   readonly tier: Tier;
   /** What it should have kept: its whole length in tier 1. */
-  readonly floorChars: number;
+  readonly minimumChars: number;
   readonly keptChars: number;
 }
 
-/** The results of a transcript that keep less than the floors of a budget after some edits, newest first. */
-export function missedFloors(
+/** The results of a transcript that keep less than the minimums of a budget after some edits, newest first. */
+export function missedMinimums(
   before: Transcript,
   after: Transcript,
   { budgetChars }: { readonly budgetChars: number },
-): readonly MissedFloor[] {
-  const floors = floorsFor(budgetChars);
+): readonly MissedMinimum[] {
+  const minimums = minimumsFor(budgetChars);
   const kept = new Map(after.map((message) => [message.id, message]));
-  const missed: MissedFloor[] = [];
-  for (const { result, tier, isNumbered } of resultsWithTiers(before, floors)) {
+  const missed: MissedMinimum[] = [];
+  for (const { result, tier, isNumbered } of resultsWithTiers(before, minimums)) {
     const { message, partIndex, text } = result;
     if (!isNumbered || hasOnlyStub(result.part)) continue;
     const part = kept.get(message.id)?.parts[partIndex];
     const isShown = part?.type === "tool" && part.agentVisible !== false && !isCleared(part);
     const keptText = isShown ? outcomeText(part.outcome) : "";
-    const floorChars = Math.min(floors.resultChars[tier], text.length);
-    const isKept = floorChars === text.length ? keptText === text : keptText.length >= floorChars;
+    const minimumChars = Math.min(minimums.resultChars[tier], text.length);
+    const isKept = minimumChars === text.length ? keptText === text : keptText.length >= minimumChars;
     if (!isKept)
-      missed.push({ handle: handleOf(message, partIndex), tier, floorChars, keptChars: keptText.length });
+      missed.push({ handle: handleOf(message, partIndex), tier, minimumChars, keptChars: keptText.length });
   }
   return missed.reverse();
 }

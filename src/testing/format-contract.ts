@@ -244,7 +244,7 @@ function marksIn(text: string): readonly string[] {
 function rewriteLastText(transcript: Transcript): (Edit & { readonly messageId: string }) | undefined {
   for (const { id: messageId, role, parts } of transcript.toReversed()) {
     const partIndex = parts.findIndex(
-      (part) => part.type === "text" && part.native === undefined && part.text.trim() !== "",
+      (part) => part.type === "text" && part.providerBlock === undefined && part.text.trim() !== "",
     );
     const part = parts[partIndex];
     if (part?.type !== "text" || role === "system") continue;

@@ -59,7 +59,7 @@ function hide(messages: readonly Message[]): readonly Edit[] {
 function rewriteEveryText(messages: Transcript): readonly Edit[] {
   return messages.flatMap(({ id: messageId, parts }) =>
     parts.flatMap((part, partIndex): readonly Edit[] =>
-      part.type === "text" && part.native === undefined && reachesModel(part)
+      part.type === "text" && part.providerBlock === undefined && reachesModel(part)
         ? [
             {
               type: "replace-part",

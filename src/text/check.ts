@@ -241,6 +241,18 @@ export function oneOf<Word extends string>(...words: readonly Word[]): RuleFor<W
   );
 }
 
+/** The same rule, which answers a word that was renamed with the new one. */
+/* @__NO_SIDE_EFFECTS__ */
+export function renamedWords(words: Rule, renamed: Readonly<Record<string, string>>): Rule {
+  return {
+    ...words,
+    find: (value, path) =>
+      typeof value === "string" && Object.hasOwn(renamed, value)
+        ? [problem(path, `is ${show(value)}, which is now called ${show(renamed[value])}`)]
+        : words.find(value, path),
+  };
+}
+
 /** A number of at least `least`; `Infinity` too, which means that nothing is cut. */
 /* @__NO_SIDE_EFFECTS__ */
 export function limitFrom(least: number): RuleFor<number> {

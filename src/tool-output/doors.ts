@@ -14,26 +14,26 @@ import { REDACT_SHAPE, type RedactOptions } from "../text/secrets/redact-secrets
 import type { Cut } from "../text/truncate.ts";
 import { isObject } from "../text/unknown-value.ts";
 import { type RawToolOutputLimits, TOOL_OUTPUT_LIMIT_SHAPE, type ToolOutputLimits } from "./limits.ts";
+import type { OutputStore } from "./output-store.ts";
 import type { TextBlock, ToolContentBlock } from "./read-blocks.ts";
-import type { SpillStore } from "./spill.ts";
 import {
-  type BoundedToolOutput,
-  boundToolOutput as boundOutput,
   type ToolOutputResult,
+  type TrimmedToolOutput,
+  trimToolOutput as trimOutput,
   truncateToolContent as truncateContent,
 } from "./truncate-tool-content.ts";
 
-/** Bounds one tool output, a text or a list of blocks, with the default limits where none are given. */
-export async function boundToolOutput(
+/** Trims one tool output, a text or a list of blocks, with the default limits where none are given. */
+export async function trimToolOutput(
   output: string | readonly ToolContentBlock[],
-  options: BoundToolOutputOptions = {},
-): Promise<BoundedToolOutput> {
+  options: TrimToolOutputOptions = {},
+): Promise<TrimmedToolOutput> {
   checkOptions(options);
-  return boundOutput(output, options);
+  return trimOutput(output, options);
 }
 
-/** Options of `boundToolOutput`. */
-export interface BoundToolOutputOptions {
+/** Options of `trimToolOutput`. */
+export interface TrimToolOutputOptions {
   /**
    * What is not given has its default; 0 turns a limit off.
    * @default `DEFAULT_TOOL_OUTPUT_LIMITS`
@@ -45,7 +45,7 @@ export interface BoundToolOutputOptions {
    * @default none
    * @when what is cut shall be read again
    */
-  readonly store?: SpillStore;
+  readonly store?: OutputStore;
   /**
    * What was left out of the output before, from its tool part: with it the output is returned as it is.
    * @default none
@@ -71,7 +71,7 @@ export interface BoundToolOutputOptions {
 
 const STORE_RULE = methods("put", "get");
 
-const SHAPE: Shape<BoundToolOutputOptions> = {
+const SHAPE: Shape<TrimToolOutputOptions> = {
   ...gone({
     normalize: "leave it out: escapes and invisible characters are taken out",
     binary: "leave it out: what cannot be read becomes a notice",
@@ -88,13 +88,13 @@ const SHAPE: Shape<BoundToolOutputOptions> = {
 const checkOptions = optionsCheck(SHAPE);
 
 /**
- * `boundToolOutput` with the parameters of a documented interface (`docs/contributing/documents.md`, rows 004.11 to
+ * `trimToolOutput` with the parameters of a documented interface (`docs/contributing/documents.md`, rows 004.11 to
  * 004.15): blocks, limits of which an unset one is off, and a store.
  */
 export async function truncateToolContent<Block extends ToolContentBlock>(
   blocks: readonly Block[],
   limits?: RawToolOutputLimits,
-  store?: SpillStore,
+  store?: OutputStore,
   options: TruncateToolContentOptions = {},
 ): Promise<ToolOutputResult<Block | TextBlock>> {
   throwProblems([
@@ -110,17 +110,17 @@ export interface TruncateToolContentOptions {
   /** Whether terminal escapes, overwritten lines and invisible characters are removed before counting. @default on */
   readonly normalize?: "on" | "off";
   /** Whether an output below the threshold is stored too when something of it is left out. @default on */
-  readonly spillTruncated?: "on" | "off";
+  readonly saveTruncated?: "on" | "off";
 }
 
-const ELSEWHERE = "call boundToolOutput, which takes it";
+const ELSEWHERE = "call trimToolOutput, which takes it";
 
 const TRUNCATE_SHAPE = {
-  ...gone({ cut: ELSEWHERE, redact: ELSEWHERE, recallTool: ELSEWHERE }),
+  ...gone({ cut: ELSEWHERE, redact: ELSEWHERE, recallTool: ELSEWHERE, spillTruncated: "give saveTruncated" }),
   ...gone({
     binary: "leave it out: what cannot be read becomes a notice",
     signal: "give a store that ends by itself",
   }),
   normalize: oneOf("on", "off"),
-  spillTruncated: oneOf("on", "off"),
+  saveTruncated: oneOf("on", "off"),
 } satisfies Shape<TruncateToolContentOptions>;

@@ -1,23 +1,23 @@
 import { formatBytes, plural } from "../text/format-number.ts";
 import { normalizeText, type RemovedCounts } from "../text/normalize.ts";
 import type { CutBy } from "./keep-head-and-tail.ts";
-import type { SpillFailure, SpillRef } from "./spill.ts";
+import type { OutputFailure, OutputRef } from "./output-store.ts";
 import type { TextSize } from "./text-size.ts";
 
 /** The lines after a cut output: how much is shown, and where the whole of it is. */
-export function cutNotice({ by, stats, removed, spill, recallTool }: CutNotice): string {
+export function cutNotice({ by, stats, removed, saved, recallTool }: CutNotice): string {
   const { lines, bytes, chars } = stats;
   const shown = [
     `${lines.shown} of ${lines.total} lines`,
     `${formatBytes(bytes.shown)} of ${formatBytes(bytes.total)}`,
     `${chars.shown} of ${chars.total} chars`,
   ].join(", ");
-  const title = by === "spill" ? "Output too large, preview only" : `Output truncated by ${by}`;
+  const title = by === "saved" ? "Output too large, preview only" : `Output truncated by ${by}`;
   const notice = [`[${title}: ${shown} shown.]`];
   const removedPieces = describeRemoved(removed);
   if (removedPieces !== "") notice.push(`[Removed before counting: ${removedPieces}.]`);
-  if (spill !== undefined)
-    notice.push(`[Full output kept: ${describeSpill(spill)}${readingHint(spill, recallTool)}]`);
+  if (saved !== undefined)
+    notice.push(`[Full output kept: ${describeSaved(saved)}${readingHint(saved, recallTool)}]`);
   return notice.join("\n");
 }
 
@@ -25,30 +25,30 @@ interface CutNotice {
   readonly by: TruncatedBy;
   readonly stats: ToolOutputStats;
   readonly removed: RemovedCounts | undefined;
-  readonly spill: SpillRef | undefined;
+  readonly saved: OutputRef | undefined;
   readonly recallTool: string | undefined;
 }
 
-/** The last limit that removed something, or `spill` when the whole was replaced by a preview or a notice. */
-export type TruncatedBy = CutBy | "spill";
+/** The last limit that removed something, or `saved` when the whole was replaced by a preview or a notice. */
+export type TruncatedBy = CutBy | "saved";
 
 /** The line in the place of an output that is not text. */
-export function binaryNotice({ type, bytes, spill }: BinaryNotice): string {
+export function binaryNotice({ type, bytes, saved }: BinaryNotice): string {
   const what = `Binary output not shown: ${type}`;
-  if (spill?.status === "stored")
-    return `[${what}, ${describeSpill(spill)}${spill.path === undefined ? "" : " (as it was)"}]`;
-  const notSaved = spill === undefined ? "" : `, not saved: ${spill.code}`;
+  if (saved?.status === "stored")
+    return `[${what}, ${describeSaved(saved)}${saved.path === undefined ? "" : " (as it was)"}]`;
+  const notSaved = saved === undefined ? "" : `, not saved: ${saved.code}`;
   return `[${what}, ${formatBytes(bytes)}${notSaved}]`;
 }
 
 interface BinaryNotice {
   readonly type: string;
   readonly bytes: number;
-  readonly spill: SpillRef | SpillFailure | undefined;
+  readonly saved: OutputRef | OutputFailure | undefined;
 }
 
 /** The line before an output that could not be kept. */
-export function notSavedNotice({ code }: SpillFailure): string {
+export function notSavedNotice({ code }: OutputFailure): string {
   return `[Full output not saved: ${code}]`;
 }
 
@@ -85,7 +85,7 @@ export function outputStats(shown: TextSize, total: TextSize): ToolOutputStats {
   return { lines: tally("lines"), chars: tally("chars"), bytes: tally("bytes") };
 }
 
-function describeSpill({ bytes, handle, sha256, path }: SpillRef): string {
+function describeSaved({ bytes, handle, sha256, path }: OutputRef): string {
   // When the handle is the hash, do not repeat the 64 characters.
   const names =
     handle === sha256
@@ -96,7 +96,7 @@ function describeSpill({ bytes, handle, sha256, path }: SpillRef): string {
 }
 
 /** How to read what is kept, as far as that is known: by which tool, and from which file. */
-export function readingHint({ path }: Pick<SpillRef, "path">, recallTool: string | undefined): string {
+export function readingHint({ path }: Pick<OutputRef, "path">, recallTool: string | undefined): string {
   const tool =
     recallTool && `Read parts of it with the ${withoutLineBreaks(recallTool)} tool and this handle`;
   if (path === undefined) return tool === undefined ? "." : `. ${tool}.`;

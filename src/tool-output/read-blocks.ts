@@ -140,7 +140,7 @@ function cleanRawText(raw: string | Uint8Array, { normalize = "on", redact }: Cl
   return { ...normalized, text: cleaned, size: cleaned === wellFormed ? measured.size : textSize(cleaned) };
 }
 
-/** One piece of a tool's output. Text and bytes are bounded; a block of any other type, such as an image, passes through untouched. */
+/** One piece of a tool's output. Text and bytes are trimmed; a block of any other type, such as an image, passes through untouched. */
 export type ToolContentBlock = TextBlock | BytesBlock | OtherBlock;
 
 export interface TextBlock {

@@ -7,8 +7,8 @@ import { runs } from "../../test/rig/runs.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { looksBinary } from "./binary-content.ts";
 import type { RawToolOutputLimits } from "./limits.ts";
+import type { OutputStore } from "./output-store.ts";
 import type { ToolContentBlock } from "./read-blocks.ts";
-import type { SpillStore } from "./spill.ts";
 import { textSize } from "./text-size.ts";
 import { truncateToolContent } from "./truncate-tool-content.ts";
 
@@ -44,11 +44,11 @@ const anyBlock: fc.Arbitrary<ToolContentBlock> = fc.oneof(
   { arbitrary: fc.constant(deepFreeze({ type: "resource" })), weight: 1 },
 );
 
-const stored: SpillStore = {
+const stored: OutputStore = {
   put: async (content) => ({ status: "stored", handle: "h", sha256: "f".repeat(64), bytes: content.length }),
   get: async () => undefined,
 };
-const failed: SpillStore = {
+const failed: OutputStore = {
   put: async () => ({ status: "failed", code: "ENOSPC", reason: "no space" }),
   get: async () => undefined,
 };
@@ -71,7 +71,7 @@ describe("truncateToolContent, for any blocks, limits and store", () => {
     const run = async (
       blocks: readonly ToolContentBlock[],
       limits: RawToolOutputLimits,
-      store: SpillStore | undefined,
+      store: OutputStore | undefined,
     ): Promise<void> => {
       const result = await truncateToolContent(blocks, limits, store);
       const { lines, chars, bytes } = result.stats;
@@ -212,7 +212,7 @@ const hasHostileInputs = existsSync(hostileInputs);
 if (!hasHostileInputs) console.log("skipped: hostile outputs need ../shared/fixtures/hostile-inputs.mjs");
 
 describe.skipIf(!hasHostileInputs)("hostile outputs", () => {
-  it("come out bounded, well-formed, without control characters, and pass a second time", async () => {
+  it("come out trimmed, well-formed, without control characters, and pass a second time", async () => {
     const { texts } = (await import(hostileInputs.href)) as {
       texts: () => readonly { readonly id: string; readonly text: string }[];
     };

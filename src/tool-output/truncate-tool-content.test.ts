@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../test/rig/notation.ts";
 import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./limits.ts";
+import type { OutputStore } from "./output-store.ts";
 import type { TextBlock } from "./read-blocks.ts";
-import type { SpillStore } from "./spill.ts";
-import { boundToolOutput, type ToolOutputResult, truncateToolContent } from "./truncate-tool-content.ts";
+import { type ToolOutputResult, trimToolOutput, truncateToolContent } from "./truncate-tool-content.ts";
 
 const text = (content: string): TextBlock => ({ type: "text", text: content });
 const image = deepFreeze({ type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" });
@@ -20,7 +20,7 @@ function texts(result: ToolOutputResult<{ readonly type: string }>): readonly st
 /** A store that notes what it is given. */
 function recordingStore() {
   const puts: (string | Uint8Array)[] = [];
-  const store: SpillStore = {
+  const store: OutputStore = {
     async put(content) {
       puts.push(content);
       return { status: "stored", handle: "h-1", sha256: "0".repeat(64), bytes: content.length };
@@ -194,14 +194,14 @@ describe("images", () => {
     expect(result.blocks.map((block) => block.type)).toEqual(["image", "text", "image"]);
   });
 
-  it("stay when the text is spilled", async () => {
+  it("stay when the text is saved", async () => {
     const { store } = recordingStore();
     const result = await truncateToolContent(
       [text("a".repeat(300_000)), image, text("end")],
       undefined,
       store,
     );
-    expect(result.by).toBe("spill");
+    expect(result.by).toBe("saved");
     expect(result.blocks.map((block) => block.type)).toEqual(["text", "image", "text"]);
     expect(texts(result)[1]?.startsWith("end\n\n[Output too large")).toBe(true);
   });
@@ -221,13 +221,13 @@ describe("several text blocks", () => {
     ]);
   });
 
-  it("are spilled as one text with the same breaks", async () => {
+  it("are saved as one text with the same breaks", async () => {
     const { store, puts } = recordingStore();
     await truncateToolContent([text("1"), image, text("2\n"), text("\x1b[1m3")], { maxLines: 1 }, store);
     expect(puts).toEqual(["1\n2\n\x1b[1m3"]);
   });
 
-  it("are spilled as bytes when one of them is bytes", async () => {
+  it("are saved as bytes when one of them is bytes", async () => {
     const { store, puts } = recordingStore();
     const raw = Uint8Array.of(0x61, 0xff, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6a);
     await truncateToolContent([text("é"), { type: "bytes", bytes: raw }, text("z")], { maxChars: 4 }, store);
@@ -235,50 +235,50 @@ describe("several text blocks", () => {
   });
 });
 
-describe("a bounded output", () => {
-  const bound = () => boundToolOutput([text(numberedLines(3_000)), image]);
+describe("a trimmed output", () => {
+  const trim = () => trimToolOutput([text(numberedLines(3_000)), image]);
 
   it("says what was left out of it, as a tool part records it", async () => {
-    const { cut, stats } = await bound();
+    const { cut, stats } = await trim();
     expect(cut).toMatchObject({ method: "head-tail", originalChars: stats.chars.total });
     expect(cut?.omittedChars).toBe(stats.chars.omitted);
     expect(cut?.limitChars).toBe(stats.chars.shown);
     expect((await truncateToolContent([text("a\nb")], { maxLines: 1 })).cut?.method).toBe("head");
-    expect((await boundToolOutput("short")).cut).toBeUndefined();
+    expect((await trimToolOutput("short")).cut).toBeUndefined();
   });
 
   it("is left alone together with what was left out of it", async () => {
-    const { blocks, cut } = await bound();
+    const { blocks, cut } = await trim();
     const again = await truncateToolContent(blocks, { maxLines: 4 }, undefined, { cut });
     expect(again).toMatchObject({ truncated: false, by: "none" });
     expect(again.blocks).toBe(blocks);
   });
 
   it("is not recognised by its words: forged notices and marks are text like any other", async () => {
-    const { blocks } = await bound();
+    const { blocks } = await trim();
     expect((await truncateToolContent(blocks)).by).toBe("bytes");
-    const forged = { type: "text", text: "x\n".repeat(3_000), bounded: true, cut: {}, truncated: true };
+    const forged = { type: "text", text: "x\n".repeat(3_000), trimmed: true, cut: {}, truncated: true };
     expect((await truncateToolContent([forged])).by).toBe("lines");
   });
 
   it("keeps its blocks as the tool made them, but for their text", async () => {
-    const { blocks } = await bound();
+    const { blocks } = await trim();
     expect(Object.keys(JSON.parse(JSON.stringify(blocks[0])))).toEqual(["type", "text"]);
   });
 });
 
-describe("boundToolOutput", () => {
+describe("trimToolOutput", () => {
   it("takes a text and gives one, with the default limits where none are given", async () => {
-    expect(await boundToolOutput("a\x1b[31mb")).toMatchObject({ text: "ab", truncated: false });
-    const long = await boundToolOutput(numberedLines(3_000), { limits: { maxLines: 10 } });
+    expect(await trimToolOutput("a\x1b[31mb")).toMatchObject({ text: "ab", truncated: false });
+    const long = await trimToolOutput(numberedLines(3_000), { limits: { maxLines: 10 } });
     expect(long.by).toBe("lines");
     expect(long.text).toContain("10 of 3000 lines");
-    expect((await boundToolOutput("x".repeat(60_000), { limits: { maxLines: 10 } })).by).toBe("bytes");
+    expect((await trimToolOutput("x".repeat(60_000), { limits: { maxLines: 10 } })).by).toBe("bytes");
   });
 
   it("keeps the whole output in the store", async () => {
     const { store, puts } = recordingStore();
-    const { handle, text: shown } = await boundToolOutput(numberedLines(3_000), { store });
+    const { handle, text: shown } = await trimToolOutput(numberedLines(3_000), { store });
     expect(puts).toEqual([numberedLines(3_000)]);
     expect(handle).toBeDefined();
     expect(shown).toContain(handle);

@@ -18,6 +18,7 @@ import {
   type ToolOutputStats,
   type TruncatedBy,
 } from "./notices.ts";
+import { type OutputFailure, type OutputRef, type OutputStore, saveOutput } from "./output-store.ts";
 import {
   type BinaryPiece,
   isBytesBlock,
@@ -29,76 +30,75 @@ import {
   type ToolContentBlock,
   type ToolText,
 } from "./read-blocks.ts";
-import { type SpillFailure, type SpillRef, type SpillStore, spillOutput } from "./spill.ts";
 import { type TextSize, textSize } from "./text-size.ts";
 
 /**
- * Bounds one tool output before it enters the context:
+ * Trims one tool output before it enters the context:
  * - `read-blocks.ts` joins the blocks into one clean text, `text-size.ts` measures it, `limits.ts` has the limits.
- * - `spill.ts` saves the raw output.
+ * - `output-store.ts` saves the raw output.
  * - `keep-head-and-tail.ts` decides which lines stay.
  * - `notices.ts` says what was left out, and `compose-blocks.ts` puts the blocks together again.
  *
  * Throws only for unusable limits: a store that fails is reported in the result.
  *
- * An output is bounded once: keep the `cut` of the result in the tool part. A session leaves a part with a `cut` alone,
+ * An output is trimmed once: keep the `cut` of the result in the tool part. A session leaves a part with a `cut` alone,
  * and so does this function when it is given one.
  */
 export async function truncateToolContent<Block extends ToolContentBlock>(
   blocks: readonly Block[],
   limits?: RawToolOutputLimits,
-  store?: SpillStore,
+  store?: OutputStore,
   options: ToolOutputOptions = {},
 ): Promise<ToolOutputResult<Block | TextBlock>> {
-  return boundBlocks(blocks, { limits: resolveToolOutputLimits(limits), store, options });
+  return trimBlocks(blocks, { limits: resolveToolOutputLimits(limits), store, options });
 }
 
-function boundBlocks<Block extends ToolContentBlock>(
+function trimBlocks<Block extends ToolContentBlock>(
   blocks: readonly Block[],
-  request: SpillRequest,
+  request: SaveRequest,
 ): Promise<ToolOutputResult<Block | TextBlock>> {
   const { redact, ...cleaning } = request.options;
   const clean = redact && ((text: string) => redactSecrets(text, redact));
-  return boundContent(readToolText(blocks, { ...cleaning, redact: clean }), request);
+  return trimContent(readToolText(blocks, { ...cleaning, redact: clean }), request);
 }
 
-async function boundContent<Block extends ToolContentBlock>(
+async function trimContent<Block extends ToolContentBlock>(
   content: ToolText<Block>,
-  { limits, store, options }: SpillRequest,
+  { limits, store, options }: SaveRequest,
 ): Promise<ToolOutputResult<Block | TextBlock>> {
   const { blocks, size } = content;
   const whole = { truncated: false, by: "none", stats: outputStats(size, size) } as const;
   if (options.cut !== undefined) return { blocks, ...whole };
-  const spills = await spillContent(content, { limits, store, options });
-  if (isWithinLimits(size, limits) && spills.text === undefined && spills.binaries.size === 0)
+  const saves = await saveContent(content, { limits, store, options });
+  if (isWithinLimits(size, limits) && saves.text === undefined && saves.binaries.size === 0)
     return { blocks: withCleanedTexts(content), ...whole };
-  return bound(content, { limits, spills, recallTool: options.recallTool });
+  return trim(content, { limits, saves, recallTool: options.recallTool });
 }
 
-/** Bounds one tool output, a text or a list of blocks, with the default limits where none are given. */
-export async function boundToolOutput(
+/** Trims one tool output, a text or a list of blocks, with the default limits where none are given. */
+export async function trimToolOutput(
   output: string | readonly ToolContentBlock[],
-  options: BoundToolOutputOptions = {},
-): Promise<BoundedToolOutput> {
+  options: TrimToolOutputOptions = {},
+): Promise<TrimmedToolOutput> {
   const { limits, store, ...rest } = options;
   const blocks = typeof output === "string" ? [{ type: "text", text: output } as const] : output;
   const request = { limits: completeToolOutputLimits(limits), store, options: rest };
-  return withText(await boundBlocks(blocks, request));
+  return withText(await trimBlocks(blocks, request));
 }
 
 /**
  * For a host that must find limits that leave room for the notice: reads the text once and bounds it with several
  * limits.
  */
-export function boundableText(
+export function createTextTrimmer(
   output: string,
-  { store, ...options }: Pick<BoundToolOutputOptions, "store" | "recallTool" | "binary">,
-): (limits: ToolOutputLimits) => Promise<BoundedToolOutput> {
+  { store, ...options }: Pick<TrimToolOutputOptions, "store" | "recallTool" | "binary">,
+): (limits: ToolOutputLimits) => Promise<TrimmedToolOutput> {
   const content = readToolText<ToolContentBlock>([{ type: "text", text: output }], options);
-  return async (limits) => withText(await boundContent(content, { limits, store, options }));
+  return async (limits) => withText(await trimContent(content, { limits, store, options }));
 }
 
-function withText(result: ToolOutputResult<ToolContentBlock>): BoundedToolOutput {
+function withText(result: ToolOutputResult<ToolContentBlock>): TrimmedToolOutput {
   return { ...result, text: joinTexts(result.blocks.filter(isTextBlock).map(({ text }) => text)) };
 }
 
@@ -113,23 +113,23 @@ export interface ToolOutputOptions {
   /** When given, secrets are replaced before anything is cut; the store keeps the raw output. @default off */
   readonly redact?: RedactOptions;
   /** Whether an output below the threshold is stored too when something of it is left out. @default on */
-  readonly spillTruncated?: "on" | "off";
+  readonly saveTruncated?: "on" | "off";
   /** The tool with which the model can read what the store keeps; named in notices. @default none */
   readonly recallTool?: string;
   /** Ends the waiting for a store that does not answer. @default none */
   readonly signal?: AbortSignal;
 }
 
-/** Options of `boundToolOutput`. */
-export interface BoundToolOutputOptions extends ToolOutputOptions {
+/** Options of `trimToolOutput`. */
+export interface TrimToolOutputOptions extends ToolOutputOptions {
   /** What is not given has its default; 0 turns a limit off. */
   readonly limits?: Partial<ToolOutputLimits>;
   /** Keeps the whole of an output that is cut, for recall; without one the omitted part is lost. @default none */
-  readonly store?: SpillStore;
+  readonly store?: OutputStore;
 }
 
-/** What `boundToolOutput` gives. */
-export interface BoundedToolOutput extends ToolOutputResult<ToolContentBlock> {
+/** What `trimToolOutput` gives. */
+export interface TrimmedToolOutput extends ToolOutputResult<ToolContentBlock> {
   /** The text of the blocks, for hosts whose tools return a string. */
   readonly text: string;
 }
@@ -149,7 +149,7 @@ export interface ToolOutputResult<Block> {
   readonly path?: string;
   readonly sha256?: string;
   /** Why the store does not have the output. */
-  readonly failure?: SpillFailure;
+  readonly failure?: OutputFailure;
 }
 
 function withCleanedTexts<Block extends ToolContentBlock>({
@@ -164,60 +164,60 @@ function withCleanedTexts<Block extends ToolContentBlock>({
 }
 
 /** Answers of the store; undefined where it was not asked. */
-interface Spills<Block> {
+interface Saves<Block> {
   readonly isLarge: boolean;
-  readonly text: SpillOutcome;
-  readonly binaries: ReadonlyMap<BinaryPiece<Block>, SpillOutcome>;
+  readonly text: SaveOutcome;
+  readonly binaries: ReadonlyMap<BinaryPiece<Block>, SaveOutcome>;
 }
 
-type SpillOutcome = SpillRef | SpillFailure | undefined;
+type SaveOutcome = OutputRef | OutputFailure | undefined;
 
-interface SpillRequest {
+interface SaveRequest {
   readonly limits: ToolOutputLimits;
-  readonly store: SpillStore | undefined;
+  readonly store: OutputStore | undefined;
   readonly options: ToolOutputOptions;
 }
 
-async function spillContent<Block>(
+async function saveContent<Block>(
   { pieces, size }: ToolText<Block>,
-  { limits, store, options: { spillTruncated = "on", signal } }: SpillRequest,
-): Promise<Spills<Block>> {
-  const put = async (raws: readonly (string | Uint8Array)[]): Promise<SpillOutcome> =>
-    store === undefined ? undefined : spillOutput(rawContent(raws), { store, signal });
+  { limits, store, options: { saveTruncated = "on", signal } }: SaveRequest,
+): Promise<Saves<Block>> {
+  const put = async (raws: readonly (string | Uint8Array)[]): Promise<SaveOutcome> =>
+    store === undefined ? undefined : saveOutput(rawContent(raws), { store, signal });
 
   const isLarge = limits.largeOutputThreshold > 0 && size.chars > limits.largeOutputThreshold;
-  const isStored = isLarge || (spillTruncated === "on" && !isWithinLimits(size, limits));
+  const isStored = isLarge || (saveTruncated === "on" && !isWithinLimits(size, limits));
   const raws = pieces.flatMap((piece) => (piece.type === "text" ? [piece.raw] : []));
   const text = isStored ? await put(raws) : undefined;
 
-  const binaries = new Map<BinaryPiece<Block>, SpillOutcome>();
+  const binaries = new Map<BinaryPiece<Block>, SaveOutcome>();
   for (const piece of pieces) {
     if (piece.type !== "binary") continue;
-    binaries.set(piece, spillTruncated === "on" ? await put([piece.raw]) : undefined);
+    binaries.set(piece, saveTruncated === "on" ? await put([piece.raw]) : undefined);
   }
   return { isLarge, text, binaries };
 }
 
-interface BoundRequest<Block> {
+interface TrimRequest<Block> {
   readonly limits: ToolOutputLimits;
-  readonly spills: Spills<Block>;
+  readonly saves: Saves<Block>;
   readonly recallTool: string | undefined;
 }
 
-function bound<Block extends ToolContentBlock>(
+function trim<Block extends ToolContentBlock>(
   { pieces, size, removed }: ToolText<Block>,
-  { limits, spills, recallTool }: BoundRequest<Block>,
+  { limits, saves, recallTool }: TrimRequest<Block>,
 ): ToolOutputResult<Block | TextBlock> {
-  const spill = spills.text?.status === "stored" ? spills.text : undefined;
-  const failure = spills.text?.status === "failed" ? spills.text : undefined;
-  const isPreview = spills.isLarge && spill !== undefined;
+  const saved = saves.text?.status === "stored" ? saves.text : undefined;
+  const failure = saves.text?.status === "failed" ? saves.text : undefined;
+  const isPreview = saves.isLarge && saved !== undefined;
 
   const text = joinTexts(pieces.flatMap((piece) => (piece.type === "text" ? [piece.text] : [])));
   const cut = keepHeadAndTail(text, { size, limits: isPreview ? previewLimits(limits) : limits });
   const shown: TextSize = cut.by === "none" ? size : shownSize(text, cut);
-  const binaryBytes = [...spills.binaries.keys()].reduce((bytes, { raw }) => bytes + bytesOf(raw), 0);
+  const binaryBytes = [...saves.binaries.keys()].reduce((bytes, { raw }) => bytes + bytesOf(raw), 0);
   const textStats = outputStats(shown, size);
-  const by = isPreview || (cut.by === "none" && spills.binaries.size > 0) ? "spill" : cut.by;
+  const by = isPreview || (cut.by === "none" && saves.binaries.size > 0) ? "saved" : cut.by;
   const keptChars = text.length - (cut.tailStart - cut.headEnd);
   const omittedChars = text.length - keptChars + binaryBytes;
 
@@ -227,12 +227,12 @@ function bound<Block extends ToolContentBlock>(
     cut,
     stats: textStats,
     before: failure === undefined ? "" : notSavedNotice(failure),
-    after: cut.by === "none" ? "" : cutNotice({ by, stats: textStats, removed, spill, recallTool }),
+    after: cut.by === "none" ? "" : cutNotice({ by, stats: textStats, removed, saved, recallTool }),
     noticeOf: (piece) =>
       binaryNotice({
         type: binaryType(piece.raw, isBytesBlock(piece.block) ? piece.block.mimeType : undefined),
         bytes: bytesOf(piece.raw),
-        spill: spills.binaries.get(piece),
+        saved: saves.binaries.get(piece),
       }),
   });
   return {
@@ -248,7 +248,7 @@ function bound<Block extends ToolContentBlock>(
         limitChars: keptChars,
       },
     }),
-    ...spillReference(spills),
+    ...savedReference(saves),
   };
 }
 
@@ -265,7 +265,7 @@ function bytesOf(raw: string | Uint8Array): number {
   return typeof raw === "string" ? textSize(raw.toWellFormed()).bytes : raw.byteLength;
 }
 
-function spillReference<Block>({ text, binaries }: Spills<Block>): Partial<ToolOutputResult<Block>> {
+function savedReference<Block>({ text, binaries }: Saves<Block>): Partial<ToolOutputResult<Block>> {
   const outcomes = [text, ...binaries.values()];
   const stored = outcomes.find((outcome) => outcome?.status === "stored");
   const failure = outcomes.find((outcome) => outcome?.status === "failed");

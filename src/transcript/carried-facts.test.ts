@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../test/rig/notation.ts";
-import { ANCHOR_TYPES, type CarriedFacts, readCarriedFacts, readPins } from "./carried-facts.ts";
+import { type CarriedFacts, KEY_FACT_TYPES, readCarriedFacts, readPins } from "./carried-facts.ts";
 
 const FACTS: CarriedFacts = {
   generation: 3,
@@ -15,7 +15,7 @@ const FACTS: CarriedFacts = {
   filesChanged: ["b.ts"],
   filesCreated: ["c.ts"],
   filesDeleted: ["d.ts"],
-  anchors: ANCHOR_TYPES.map((type) => ({ type, text: `a ${type}`, handle: "m3/1", seen: 2 })),
+  keyFacts: KEY_FACT_TYPES.map((type) => ({ type, text: `a ${type}`, handle: "m3/1", seen: 2 })),
 };
 
 const NOTHING: CarriedFacts = {
@@ -24,7 +24,7 @@ const NOTHING: CarriedFacts = {
   pins: [],
   filesRead: [],
   filesChanged: [],
-  anchors: [],
+  keyFacts: [],
 };
 
 describe("readCarriedFacts", () => {
@@ -71,7 +71,7 @@ describe("readCarriedFacts", () => {
       pins: ["x", null, {}, { text: 1 }, { text: "x", handle: 1 }],
       filesRead: [1, null, "a.ts", {}],
       filesChanged: "b.ts",
-      anchors: [
+      keyFacts: [
         null,
         { type: "path", text: "x" },
         { type: "path", handle: "h" },
@@ -86,7 +86,7 @@ describe("readCarriedFacts", () => {
       pins: [{ text: "x" }],
       filesRead: ["a.ts"],
       filesChanged: [],
-      anchors: [
+      keyFacts: [
         { type: "path", text: "x", handle: "h", seen: 1 },
         { type: "sha", text: "x", handle: "h", seen: 1 },
       ],

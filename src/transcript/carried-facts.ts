@@ -18,7 +18,7 @@ export interface CarriedFacts {
   readonly filesChanged: readonly string[];
   readonly filesDeleted?: readonly string[];
   /** Most useful first. */
-  readonly anchors: readonly Anchor[];
+  readonly keyFacts: readonly KeyFact[];
 }
 
 /** What the user wrote in one message. */
@@ -38,18 +38,25 @@ export interface CarriedPin {
 }
 
 /** An exact value (path, error, id, …) and the last place where it was seen. */
-export interface Anchor {
-  readonly type: AnchorType;
+export interface KeyFact {
+  readonly type: KeyFactType;
   readonly text: string;
   readonly handle: Handle;
   /** The number of parts that contain it. */
   readonly seen: number;
 }
 
-export type AnchorType = "path" | "error" | "command" | "identifier" | "url" | "sha";
+export type KeyFactType = "path" | "error" | "command" | "identifier" | "url" | "sha";
 
-/** The kinds of anchors. */
-export const ANCHOR_TYPES: readonly AnchorType[] = ["path", "error", "command", "identifier", "url", "sha"];
+/** The kinds of key facts. */
+export const KEY_FACT_TYPES: readonly KeyFactType[] = [
+  "path",
+  "error",
+  "command",
+  "identifier",
+  "url",
+  "sha",
+];
 
 /** The facts in an unknown value; entries of the wrong shape are dropped, and what is not an object is undefined. */
 export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
@@ -65,7 +72,7 @@ export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
       filesChanged: readList(value.filesChanged, asString),
       ...(Array.isArray(value.filesCreated) && { filesCreated: readList(value.filesCreated, asString) }),
       ...(Array.isArray(value.filesDeleted) && { filesDeleted: readList(value.filesDeleted, asString) }),
-      anchors: readList(value.anchors, readAnchor),
+      keyFacts: readList(value.keyFacts, readKeyFact),
     };
   } catch {
     // A getter or a proxy that throws.
@@ -106,9 +113,9 @@ function readPin(item: unknown): CarriedPin | undefined {
   };
 }
 
-function readAnchor(item: unknown): Anchor | undefined {
+function readKeyFact(item: unknown): KeyFact | undefined {
   if (!isObject(item) || typeof item.text !== "string" || typeof item.handle !== "string") return undefined;
-  const type = ANCHOR_TYPES.find((each) => each === item.type);
+  const type = KEY_FACT_TYPES.find((each) => each === item.type);
   if (type === undefined) return undefined;
   const seen = Number.isSafeInteger(item.seen) ? Math.max(1, item.seen as number) : 1;
   return { type, text: item.text, handle: item.handle, seen };

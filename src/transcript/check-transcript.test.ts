@@ -55,8 +55,8 @@ describe("a list that is no transcript", () => {
   });
 
   it("may be the session itself", () => {
-    const session = { projection: () => [] } as unknown as Transcript;
-    expect(() => checkTranscript(session)).toThrow("give what its projection() gives");
+    const session = { messages: () => [] } as unknown as Transcript;
+    expect(() => checkTranscript(session)).toThrow("give what its messages() gives");
   });
 
   it("has three problems at most", () => {

@@ -47,7 +47,7 @@ const MAX_PROBLEMS = 3;
 function problemOf(value: unknown, path: readonly string[]): Problem {
   const formats = readBy(value);
   const advice = isSession(value)
-    ? "give what its projection() gives"
+    ? "give what its messages() gives"
     : formats === undefined
       ? "give a transcript, whose messages have id, role and parts: a format of carryover/formats reads one"
       : `read it first with ${formats} of carryover/formats, which gives a transcript`;
@@ -62,7 +62,7 @@ function describe(value: unknown): string {
 
 /** True when the caller passed a session object instead of its messages. */
 function isSession(value: unknown): boolean {
-  return typeof asObject(value).projection === "function";
+  return typeof asObject(value).messages === "function";
 }
 
 /** How the formats are called that read a value; undefined when nothing is recognized. */

@@ -5,7 +5,7 @@ import type { ApplyOptions, Edit } from "./edit.ts";
 import {
   isVisibleToModel,
   type MessageId,
-  opensWithNative,
+  opensWithProviderBlock,
   reachesModel,
   type Transcript,
 } from "./message.ts";
@@ -54,7 +54,7 @@ export function findFaults(transcript: Transcript): readonly Fault[] {
   const shown = transcript.filter(isVisibleToModel);
   const faults: Fault[] = [];
   const first = shown.find((message) => message.role !== "system");
-  if (first !== undefined && first.role !== "user" && !opensWithNative(first)) {
+  if (first !== undefined && first.role !== "user" && !opensWithProviderBlock(first)) {
     faults.push({
       rule: "first-message-is-user",
       messageId: first.id,
@@ -101,7 +101,7 @@ type Found = readonly [FaultRule, string];
 
 function partFaults(part: Part, callIds: Set<CallId>): readonly Found[] {
   // Blocks made by the provider go back unchanged.
-  if (part.native !== undefined) return [];
+  if (part.providerBlock !== undefined) return [];
   if (part.type === "tool") return toolFaults(part, callIds);
   if (part.type !== "text") return [];
   if (part.text.trim() === "") return [["empty-text", "a text of nothing but blanks"]];

@@ -73,7 +73,7 @@ describe("visibility", () => {
     expect(second.metadata).toEqual({ userVisible: true });
   });
 
-  it("a projection keeps every text and file of what it shows, in order", () => {
+  it("what is sent keeps every text and file of what it shows, in order", () => {
     const mixed: Message = {
       ...message,
       parts: [

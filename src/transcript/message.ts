@@ -124,8 +124,8 @@ export function reachesModel(part: Part): boolean {
 }
 
 /** True for a message that starts with a provider's own compaction, which replaces everything before it. */
-export function opensWithNative({ parts }: Message): boolean {
-  return parts.find(reachesModel)?.native !== undefined;
+export function opensWithProviderBlock({ parts }: Message): boolean {
+  return parts.find(reachesModel)?.providerBlock !== undefined;
 }
 
 /** True for what the model answered; a summary is not an answer. */

@@ -6,7 +6,7 @@ export type MessageId = string;
 /** Joins a call and its result, as the source names it. */
 export type CallId = string;
 
-/** Names content that can be recalled: `<messageId>/<partIndex>`, a message id, or what a spill store returned. */
+/** Names content that can be recalled: `<messageId>/<partIndex>`, a message id, or what an output store returned. */
 export type Handle = string;
 
 /** One piece of a message. A part that no format understands is `opaque` and passes through untouched. */
@@ -18,7 +18,7 @@ interface PartBase {
   /** Set when the provider may refuse the part as recorded; an edit that replaces it writes it in a valid form. */
   readonly irregular?: true;
   /** Set on a provider's own compaction: the provider that made it and reads it in place of everything before it. */
-  readonly native?: string;
+  readonly providerBlock?: string;
 }
 
 export interface TextPart extends PartBase {

@@ -83,7 +83,7 @@ for (const [agent, run] of SHELLS)
       await ask("And what now?", session);
       const before = linesOf(path);
 
-      const written = await carryover(["compact", path, "--fold", "--keep", "500", "--write"]);
+      const written = await carryover(["compact", path, "--local", "--keep", "500", "--write"]);
       expect(written.status, written.stderr).toBe(0);
       const after = readFileSync(path, "utf8");
       // A thought of what stays was made behind what is summed up now, so it leaves with that.

@@ -29,10 +29,10 @@ interface HookedAgent {
   readonly begin: (world: AgentWorld, prompt: string) => Promise<string>;
   /** Has the agent sum up, and then says a prompt. */
   readonly compact: (world: AgentWorld, session: string, prompt: string) => Promise<void>;
-  /** What is put back of the first session. */
-  readonly putBack: string;
-  /** How many of the forty outputs are bounded. */
-  readonly bounded: number;
+  /** What is restored of the first session. */
+  readonly restored: string;
+  /** How many of the forty outputs are trimmed. */
+  readonly trimmed: number;
   /** Lines that are too many, and in Codex few enough that the hook is given all. */
   readonly lines: number;
 }
@@ -54,8 +54,8 @@ const CLAUDE_CODE: HookedAgent = {
     expect(JSON.stringify(last().body)).toContain("Keep what the user said and asked for");
     await claudeCode.ask(world, { prompt, session });
   },
-  putBack: "Count far, please #pin",
-  bounded: 9,
+  restored: "Count far, please #pin",
+  trimmed: 9,
   lines: 20_000,
 };
 
@@ -95,8 +95,8 @@ const CODEX: HookedAgent = {
     expect(code, stderr).toBe(0);
   },
   // It sends the user's words itself.
-  putBack: "- count again (pending)",
-  bounded: 5,
+  restored: "- count again (pending)",
+  trimmed: 5,
   lines: 6_000,
 };
 
@@ -162,24 +162,24 @@ for (const hooked of [CLAUDE_CODE, CODEX]) {
       expect(outputsOf(last()).at(-1)).toContain("77\n78\n79");
     });
 
-    it("puts back what a compaction must not lose, keeps a shadow, and recalls what went", async () => {
+    it("puts back what a compaction must not lose, keeps a backup summary, and recalls what went", async () => {
       server.discardSteps();
       await hooked.compact(world, session, "Go on please");
       const sent = JSON.stringify(last().body);
       expect(sent).toContain("Kept from before the compaction");
       // Codex still sends it itself.
       expect(sent.match(/Count far, please #pin/g)).toHaveLength(1);
-      const putBack = /\[Carryover\] Kept.*by words to search for/.exec(sent)?.[0];
-      expect(putBack).toContain(hooked.putBack);
+      const restored = /\[Carryover\] Kept.*by words to search for/.exec(sent)?.[0];
+      expect(restored).toContain(hooked.restored);
       expect(sent).not.toContain("TypeError: new instruction");
-      expect(putBack).not.toMatch(/workspace_roots|environment_context|[0-9a-f]{64}/);
+      expect(restored).not.toMatch(/workspace_roots|environment_context|[0-9a-f]{64}/);
       expect(sent).not.toContain("THE-END\\n\\n[Output truncated");
-      // The shadow is made by a process for which nobody waits.
-      await expect.poll(() => reportOf(hooked, world, "context", session), POLL).toMatch(/shadow: /);
+      // The backup summary is made by a process for which nobody waits.
+      await expect.poll(() => reportOf(hooked, world, "context", session), POLL).toMatch(/backup summary: /);
       const report = await reportOf(hooked, world, "context", session);
-      expect(report).toMatch(/bounded +1 output/);
-      const shadow = /shadow: (\S+)/.exec(report)?.[1] ?? "";
-      expect(readFileSync(shadow, "utf8")).toContain("Count far, please");
+      expect(report).toMatch(/trimmed +1 output/);
+      const backup = /backup summary: (\S+)/.exec(report)?.[1] ?? "";
+      expect(readFileSync(backup, "utf8")).toContain("Count far, please");
       server.script([calls([recall({ search: "THE-END" })]), say("Found.")]);
       await program.ask(world, { prompt: "What was the end?", session });
       expect(outputsOf(last()).at(-1)).toContain("THE-END");
@@ -187,7 +187,7 @@ for (const hooked of [CLAUDE_CODE, CODEX]) {
       if (hooked !== CLAUDE_CODE) return;
       server.script([say("Shown.")]);
       await program.ask(world, { prompt: "/carryover:context", session });
-      expect(JSON.stringify(last().body)).toMatch(/window +[\d,]+ tokens .{0,900}bounded +1 output/);
+      expect(JSON.stringify(last().body)).toMatch(/window +[\d,]+ tokens .{0,900}trimmed +1 output/);
     });
 
     it("is never larger, less readable or of another shape than without us, in 40 kinds of output", async () => {
@@ -207,7 +207,7 @@ for (const hooked of [CLAUDE_CODE, CODEX]) {
           expect(is.includes("code 4"), name).toBe(was.includes("code 4"));
         }
         expect(changed.length, changed.map(({ name }) => name).join(", ")).toBeGreaterThanOrEqual(
-          hooked.bounded,
+          hooked.trimmed,
         );
       } finally {
         without.remove();
@@ -215,7 +215,7 @@ for (const hooked of [CLAUDE_CODE, CODEX]) {
     });
 
     it("goes on as without us where nothing can be kept, with a line in the log", async () => {
-      const folder = join(world.home, ".local", "share", "carryover", "spill");
+      const folder = join(world.home, ".local", "share", "carryover", "outputs");
       spawnSync("rm", ["-rf", folder]);
       writeFileSync(folder, "no folder");
       server.discardSteps();

@@ -43,7 +43,7 @@ else
       );
       it("README says what its scenarios say", () => checkReadme(host.name, results));
 
-      it("bounds an output, and in another process leaves it so and recalls the rest", {
+      it("trims an output, and in another process leaves it so and recalls the rest", {
         timeout: 700_000,
       }, async () => {
         server.script([call("exec", { command: "seq 1 6000" }), say("Seen.")]);

@@ -18,7 +18,7 @@ import { call, createGate, say } from "../rig/model-server/step.ts";
 import { waitFor } from "../rig/wait-for.ts";
 
 await describePi(({ server, world, manage, requests, open }) => {
-  it("goes on after kill -9 in a call: what was bounded and pruned is sent as before, each edit once", async () => {
+  it("goes on after kill -9 in a call: what was trimmed and pruned is sent as before, each edit once", async () => {
     const session = await open([]);
     server.script([
       call("bash", { command: "seq 1 20000" }),

@@ -124,7 +124,7 @@ await describePi(({ server, world, folder, open }) => {
     // Its twin is the test before: by default the model is asked.
     const file = join(world.home, ".config", "carryover", "options.json");
     spawnSync("mkdir", ["-p", dirname(file)]);
-    writeFileSync(file, '{ "compaction": "own" }');
+    writeFileSync(file, '{ "compaction": "local" }');
     try {
       server.script([...many(9), say("All read.")]);
       await ask(world, "Read them once more");
@@ -220,7 +220,7 @@ await describePi(({ server, world, folder, open }) => {
       try {
         await screen.send("Fork it");
         await screen.until(
-          (text) => /carryover: 1 output bounded · [\d.]+ KB kept out · 1 fork/.test(text),
+          (text) => /carryover: 1 output trimmed \([\d.]+ KB\) · 1 fork/.test(text),
           "the status line with the fork",
         );
         await screen.until((text) => /⑂ .*lighthouse/i.test(text), "the widget");
@@ -231,13 +231,10 @@ await describePi(({ server, world, folder, open }) => {
         );
         gate.open();
         await screen.until((text) => text.includes("So it is."), "the answer to the result");
-        await screen.until(
-          (text) => /kept out\s*$/m.test(text) && !text.includes("⑂"),
-          "the end of the widget",
-        );
+        await screen.until((text) => /KB\)\s*$/m.test(text) && !text.includes("⑂"), "the end of the widget");
         await screen.send("/context");
         await screen.until(
-          (text) => /bounded +1 output: .* shown, the rest by recall/.test(text),
+          (text) => /trimmed +1 output: .* shown, the rest by recall/.test(text),
           "/context",
         );
       } finally {
@@ -248,8 +245,8 @@ await describePi(({ server, world, folder, open }) => {
 
   it("goes on as without us where nothing can be kept, with a line in the log", async () => {
     const place = join(world.home, ".local", "share", "carryover");
-    spawnSync("rm", ["-rf", join(place, "spill")]);
-    writeFileSync(join(place, "spill"), "no folder");
+    spawnSync("rm", ["-rf", join(place, "outputs")]);
+    writeFileSync(join(place, "outputs"), "no folder");
     server.script([call("bash", { command: "seq 1 20001" }), say("Counted.")]);
     await ask(world, "Count again");
     expect(outputsOf(server.requests.at(-1))[0]).toContain("[Showing lines 18002-20001 of 20001.");

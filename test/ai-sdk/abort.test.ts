@@ -5,7 +5,7 @@ import { generateText, type ModelMessage, streamText } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { carryover } from "../../src/ai-sdk.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
 import type { Reply } from "../rig/model-server/step.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { bundleAgent } from "./harness/bundle-agent.ts";
@@ -114,10 +114,10 @@ describe("Ctrl-C", () => {
     const { entries, problems } = await journal.read();
     expect(problems).toEqual([]);
     expect(entries.length).toBeGreaterThan(3);
-    const spills = createFileSpillStore({ root: join(folder, "spills") });
+    const outputs = createFileOutputStore({ root: join(folder, "outputs") });
     const { model, session } = carryover(provider.model("openai-compatible"), {
       limits,
-      store: { journal, spills },
+      store: { journal, outputs },
     });
     const sent = provider.server.requests.at(-1)?.body.messages as readonly unknown[];
     isBack = true;

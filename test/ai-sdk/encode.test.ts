@@ -4,17 +4,17 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { aiSdk } from "../../src/formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../src/formats/wires/ai-sdk/ai-sdk-message.ts";
-import { randomProjection } from "../rig/random-history/random-projection.ts";
+import { randomMessagesToSend } from "../rig/random-history/random-messages-to-send.ts";
 import { runs } from "../rig/runs.ts";
 import { SUMMARY, startSession } from "../rig/session.ts";
 import { PROVIDERS, type ScriptedProvider, startScriptedProvider } from "./harness/scripted-provider.ts";
 import { read } from "./harness/tools.ts";
 
-describe("a projection encoded for the AI SDK", () => {
+describe("the messages to send encoded for the AI SDK", () => {
   it("is what the SDK's own schema takes", () => {
     const schema = z.array(modelMessageSchema);
     fc.assert(
-      fc.property(randomProjection(), (transcript) => {
+      fc.property(randomMessagesToSend(), (transcript) => {
         // Assignable without a cast.
         const messages: ModelMessage[] = aiSdk.encode(transcript);
         schema.parse(messages);
@@ -43,7 +43,7 @@ describe.each(PROVIDERS)("an agent of one's own on a session, by %s", (name) => 
         await session.prepare();
         const { response, finishReason } = await generateText({
           model: provider.model(name),
-          messages: aiSdk.encode(session.projection()),
+          messages: aiSdk.encode(session.messages()),
           tools: { read },
           stopWhen: stepCountIs(1),
         });

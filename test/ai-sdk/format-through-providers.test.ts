@@ -4,7 +4,7 @@ import { aiSdk } from "../../src/formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../src/formats/wires/ai-sdk/ai-sdk-message.ts";
 import { runStages } from "../../src/transcript/edit.ts";
 import { CONVERSATION, findApiFaults, RECORDED_APIS, recordRequest } from "../rig/ai-sdk-requests.ts";
-import { randomProjection } from "../rig/random-history/random-projection.ts";
+import { randomMessagesToSend } from "../rig/random-history/random-messages-to-send.ts";
 import { runs } from "../rig/runs.ts";
 import { repairRequest, WIRE_STAGES } from "../rig/wire-laws.ts";
 
@@ -25,7 +25,7 @@ describe.each(RECORDED_APIS)("edited messages on their way to %s", (api) => {
   );
 });
 
-describe.each(RECORDED_APIS)("encoded projections on their way to %s", (api) => {
+describe.each(RECORDED_APIS)("encoded messages on their way to %s", (api) => {
   it.each(WIRE_STAGES.map((stage, index) => ({ name: stage.name || `edits ${index + 1}`, stage })))(
     "the real provider makes a request without fault of what is left of a conversation: $name",
     async ({ stage }) => {
@@ -43,7 +43,9 @@ describe.each(RECORDED_APIS)("encoded projections on their way to %s", (api) => 
       const request = await recordRequest(api, { messages, allowSystemInMessages: true });
       expect(findApiFaults(api, request)).toEqual([]);
     };
-    const property = fc.asyncProperty(randomProjection(), (transcript) => check(aiSdk.encode(transcript)));
+    const property = fc.asyncProperty(randomMessagesToSend(), (transcript) =>
+      check(aiSdk.encode(transcript)),
+    );
     await fc.assert(property, { numRuns: runs(500) });
   });
 });

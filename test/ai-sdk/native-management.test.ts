@@ -88,33 +88,40 @@ interface RunOptions extends CarryoverOptions {
 const QUESTION: ModelMessage = { role: "user", content: "Read the twelve files and name the odd one." };
 const NEXT: ModelMessage = { role: "user", content: "Which of them was the fourth?" };
 const steps = (session: Run["session"]) => new Set(session.ledger().map(({ step }) => step));
-const shadowsOf = (session: Run["session"]) =>
-  session.transcript().filter(({ metadata }) => metadata?.kind === "compaction_shadow");
+const backupsOf = (session: Run["session"]) =>
+  session.transcript().filter(({ metadata }) => metadata?.kind === "backup_summary");
 
 describe("a provider that compacts by itself", () => {
-  it.each(["generate", "stream"] as const)("is left alone, and ours keeps a shadow: %s", async (way) => {
-    const provider = createNativeAnthropic({ thinking: "none", windowTokens: 200_000, answer: twelveFiles });
-    const { text, session, events } = await run(anthropicModel(provider), { way, limits: SMALL });
-    expect(text).toContain("All twelve files are read.");
-    expect(provider.refusals).toEqual([]);
-    expect(provider.faults).toEqual([]);
-    expect(provider.blocks.length).toBeGreaterThanOrEqual(2);
-    expect(steps(session)).toEqual(new Set(["bound-outputs", "keep-shadow"]));
-    // Every request begins with the one before it: nothing is cut before or around a block.
-    const wires = provider.requests.map(({ messages }) => JSON.stringify(messages).slice(0, -1));
-    for (const [index, wire] of wires.entries())
-      expect(wire.startsWith(wires[index - 1]?.slice(0, -20) ?? "")).toBe(true);
-    // What a block stands for does not count.
-    const readTokens = provider.readTokens.at(-1) ?? 0;
-    expect(Math.abs(session.status().estimate.tokens - readTokens)).toBeLessThan(readTokens * 0.3);
-    const seen = events.filter(
-      (event) => event.type === "context_changed" && event.kind === "provider-compacted",
-    );
-    expect(seen).toHaveLength(wires.at(-1)?.match(/"type":"compaction"/g)?.length ?? 0);
-    expect(shadowsOf(session)).toHaveLength(1);
-    expect(JSON.stringify(shadowsOf(session))).toContain("src/file-1.ts");
-    expect(JSON.stringify(shadowsOf(session))).toContain("name the odd one");
-  });
+  it.each(["generate", "stream"] as const)(
+    "is left alone, and ours keeps a backup summary: %s",
+    async (way) => {
+      const provider = createNativeAnthropic({
+        thinking: "none",
+        windowTokens: 200_000,
+        answer: twelveFiles,
+      });
+      const { text, session, events } = await run(anthropicModel(provider), { way, limits: SMALL });
+      expect(text).toContain("All twelve files are read.");
+      expect(provider.refusals).toEqual([]);
+      expect(provider.faults).toEqual([]);
+      expect(provider.blocks.length).toBeGreaterThanOrEqual(2);
+      expect(steps(session)).toEqual(new Set(["trim-outputs", "keep-backup-summary"]));
+      // Every request begins with the one before it: nothing is cut before or around a block.
+      const wires = provider.requests.map(({ messages }) => JSON.stringify(messages).slice(0, -1));
+      for (const [index, wire] of wires.entries())
+        expect(wire.startsWith(wires[index - 1]?.slice(0, -20) ?? "")).toBe(true);
+      // What a block stands for does not count.
+      const readTokens = provider.readTokens.at(-1) ?? 0;
+      expect(Math.abs(session.status().estimate.tokens - readTokens)).toBeLessThan(readTokens * 0.3);
+      const seen = events.filter(
+        (event) => event.type === "context_changed" && event.kind === "provider-compacted",
+      );
+      expect(seen).toHaveLength(wires.at(-1)?.match(/"type":"compaction"/g)?.length ?? 0);
+      expect(backupsOf(session)).toHaveLength(1);
+      expect(JSON.stringify(backupsOf(session))).toContain("src/file-1.ts");
+      expect(JSON.stringify(backupsOf(session))).toContain("name the odd one");
+    },
+  );
 
   it("does not keep what is before its block from being recalled", async () => {
     const provider = createNativeAnthropic({ answer: twelveFiles });
@@ -124,10 +131,10 @@ describe("a provider that compacts by itself", () => {
     expect(found.status === "matches" && found.totalPieces).toBeGreaterThan(0);
   });
 
-  it("does not keep a long output from being bounded", async () => {
+  it("does not keep a long output from being trimmed", async () => {
     const provider = createNativeAnthropic({ answer: twelveFiles });
     const { session } = await run(anthropicModel(provider), { toolOutput: { maxBytes: 8_000 } });
-    expect(steps(session)).toContain("bound-outputs");
+    expect(steps(session)).toContain("trim-outputs");
     expect(provider.faults).toEqual([]);
   });
 
@@ -156,9 +163,9 @@ describe("a provider that compacts by itself", () => {
     const { session } = await run(below as unknown as typeof base, { providerOptions: {}, prune: "off" });
     expect(provider.refusals).toEqual([]);
     expect(provider.blocks.length).toBeGreaterThanOrEqual(2);
-    expect(steps(session)).toContain("keep-shadow");
+    expect(steps(session)).toContain("keep-backup-summary");
     expect(steps(session)).not.toContain("compact");
-    expect(steps(session)).not.toContain("use-shadow");
+    expect(steps(session)).not.toContain("use-backup-summary");
   });
 
   it("is left alone by prepareStep, which sees no options", async () => {
@@ -179,7 +186,7 @@ describe("a provider that compacts by itself", () => {
     });
     expect(text).toBe("All twelve files are read.");
     expect(provider.refusals).toEqual([]);
-    expect(steps(session)).toEqual(new Set(["keep-shadow"]));
+    expect(steps(session)).toEqual(new Set(["keep-backup-summary"]));
     expect(JSON.stringify(provider.requests.at(-1)?.messages)).toContain("Summary 2 of the provider");
   });
 });
@@ -194,7 +201,7 @@ function asModel(base: ReturnType<typeof anthropicModel>) {
   return { provider, modelId, specificationVersion, supportedUrls: {}, doStream: base.doStream };
 }
 
-describe("the shadow of a provider's compaction", () => {
+describe("the backup summary of a provider's compaction", () => {
   async function afterCompaction(options: Partial<NativeOptions> = {}) {
     const provider = createNativeAnthropic({
       thinking: "none",
@@ -225,7 +232,7 @@ describe("the shadow of a provider's compaction", () => {
     const { other, session, text, sent } = await askOther(messages, { restore: state });
     expect(text).toBe("The fourth was src/file-3.ts.");
     expect(other.refusals).toEqual([]);
-    expect(steps(session)).toContain("use-shadow");
+    expect(steps(session)).toContain("use-backup-summary");
     expect(sent).toContain("src/file-1.ts");
     expect(sent).toContain("name the odd one");
     // What the provider's block says in words stays, as words.
@@ -236,7 +243,7 @@ describe("the shadow of a provider's compaction", () => {
   it("is made again from the messages where no state was kept", async () => {
     const { messages } = await afterCompaction();
     const { session, sent } = await askOther(messages, {});
-    expect(steps(session)).toContain("use-shadow");
+    expect(steps(session)).toContain("use-backup-summary");
     expect(sent).toContain("src/file-1.ts");
   });
 
@@ -278,7 +285,9 @@ describe("the shadow of a provider's compaction", () => {
     });
     expect(text).toBe("The fourth was src/file-3.ts.");
     expect(refusing.refusals).toHaveLength(1);
-    expect(session.ledger().map(({ step, reason }) => `${step} ${reason}`)).toContain("recover use-shadow");
+    expect(session.ledger().map(({ step, reason }) => `${step} ${reason}`)).toContain(
+      "recover use-backup-summary",
+    );
     const sent = JSON.stringify(refusing.requests.at(-1)?.messages);
     expect(sent).not.toContain('"type":"compaction"');
     expect(sent).toContain("src/file-1.ts");
@@ -291,7 +300,7 @@ describe("the shadow of a provider's compaction", () => {
     const wire = JSON.stringify(provider.requests.at(-1)?.messages);
     await run(anthropicModel(provider), { ...next, restore: JSON.parse(JSON.stringify(session.toJSON())) });
     expect(JSON.stringify(provider.requests.at(-1)?.messages)).toBe(wire);
-    expect(shadowsOf(session)).toHaveLength(1);
+    expect(backupsOf(session)).toHaveLength(1);
     expect(provider.refusals).toEqual([]);
   });
 
@@ -299,7 +308,7 @@ describe("the shadow of a provider's compaction", () => {
     const provider = createNativeAnthropic({ answer: twelveFiles });
     const { session } = await run(anthropicModel(provider));
     expect(await session.undo()).toEqual({ status: "nothing" });
-    expect(shadowsOf(session)).toHaveLength(1);
+    expect(backupsOf(session)).toHaveLength(1);
   });
 });
 
@@ -388,13 +397,13 @@ describe.skipIf(!isCarried)("OpenAI's own compaction", () => {
     expect(provider.refusals).toEqual([]);
     expect(provider.faults).toEqual([]);
     expect(provider.blocks.length).toBeGreaterThanOrEqual(2);
-    expect(steps(session)).toEqual(new Set(["bound-outputs", "keep-shadow"]));
+    expect(steps(session)).toEqual(new Set(["trim-outputs", "keep-backup-summary"]));
     // What a block stands for does not count.
     const readTokens = provider.readTokens.at(-1) ?? 0;
     expect(Math.abs(session.status().estimate.tokens - readTokens)).toBeLessThan(readTokens * 0.3);
   });
 
-  it("moves to another provider by its shadow, since nobody else can read the item", async () => {
+  it("moves to another provider by its backup summary, since nobody else can read the item", async () => {
     const provider = createNativeOpenAI({ windowTokens: 200_000, answer: twelveFiles });
     const { messages, session } = await run(openaiModel(provider), { providerOptions: openaiOptions });
     const other = createNativeAnthropic({ windowTokens: 120_000, answer: () => "The fourth." });

@@ -87,7 +87,7 @@ describe("the option perTool, with the packages of the AI SDK", () => {
     expect(sent.at(-1)).not.toContain(quoted);
   });
 
-  it("bounds a tool's outputs to its own maxChars", async () => {
+  it("trims a tool's outputs to its own maxChars", async () => {
     const { sent, provider } = await runLoop("openai-chat", { perTool: { read: { maxChars: 1_000 } } });
     expect(sent[0]).toContain(quoted);
     expect(sent[0]?.length).toBeLessThan(quoted.length + 4_500);

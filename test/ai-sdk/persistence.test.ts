@@ -9,7 +9,7 @@ import {
 } from "../../src/ai-sdk.ts";
 import type { SessionEvent } from "../../src/session/events.ts";
 import { createMemoryJournal } from "../../src/stores/memory/journal.ts";
-import { createMemorySpillStore } from "../../src/stores/memory/spill-store.ts";
+import { createMemoryOutputStore } from "../../src/stores/memory/output-store.ts";
 import { longConversation } from "./harness/conversation.ts";
 import { type ScriptedProvider, startScriptedProvider } from "./harness/scripted-provider.ts";
 import { read } from "./harness/tools.ts";
@@ -213,7 +213,7 @@ describe("a store", () => {
     "is read at the first request, so that nothing is done twice: $how",
     async ({ options, asked }) => {
       await start();
-      const store = { journal: createMemoryJournal(), spills: createMemorySpillStore() };
+      const store = { journal: createMemoryJournal(), outputs: createMemoryOutputStore() };
       const messages = await serve(history, { ...options, store });
       const sent = lastMessages();
       await serve(next(messages), { ...options, store });

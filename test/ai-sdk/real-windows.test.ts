@@ -66,7 +66,7 @@ function countChars(value: unknown): number {
 }
 
 /** The system prompt was not counted behind a fold, which was taken for small enough. */
-const FOLD_BESIDE_A_LONG_SYSTEM_PROMPT: [
+const LOCAL_SUMMARY_BESIDE_A_LONG_SYSTEM_PROMPT: [
   number,
   number,
   { share: number; seed: number }[],
@@ -111,7 +111,7 @@ describe("a conversation that the provider accepts", () => {
           }
         },
       ),
-      { numRuns: runs(40, 12), examples: [FOLD_BESIDE_A_LONG_SYSTEM_PROMPT] },
+      { numRuns: runs(40, 12), examples: [LOCAL_SUMMARY_BESIDE_A_LONG_SYSTEM_PROMPT] },
     );
   });
 });

@@ -4,7 +4,7 @@ import { toolText } from "./harness/tool-texts.ts";
 
 const RANGE = { leastBytes: 2_000, mostBytes: 60_000 };
 
-// `npm run bench state` runs 1,000 steps; what is bounded shows in fewer.
+// `npm run bench state` runs 1,000 steps; what is trimmed shows in fewer.
 describe("a long loop in a window of 32k tokens", () => {
   it.each([
     { how: "pruned, as by default", options: {}, step: "prune", steps: 400, mostBytes: 200_000 },

@@ -12,9 +12,9 @@ import { escapeJsonForHtml } from "../../src/inspector/server/page-html.ts";
 import { createInspectedSession } from "../../src/inspector/view/inspected-session.ts";
 import { createInspection } from "../../src/inspector/view/inspection.ts";
 import { createSession } from "../../src/session/session.ts";
-import { createMemorySpillStore } from "../../src/stores/memory/spill-store.ts";
+import { createMemoryOutputStore } from "../../src/stores/memory/output-store.ts";
 import type { Cut } from "../../src/text/truncate.ts";
-import { type BoundedToolOutput, boundToolOutput } from "../../src/tool-output/truncate-tool-content.ts";
+import { type TrimmedToolOutput, trimToolOutput } from "../../src/tool-output/truncate-tool-content.ts";
 import { applyEdits } from "../../src/transcript/edit.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
@@ -65,12 +65,12 @@ export const ENTRY_POINTS: readonly EntryPoint[] = [
 
 async function enterAsOutput(text: string): Promise<Entered> {
   const limits = { maxChars: 20_000, maxLines: 500, maxBytes: 0, largeOutputThreshold: 40_000 };
-  const spills = createMemorySpillStore();
-  const bound = (output: string, cut?: Cut): Promise<BoundedToolOutput> =>
-    boundToolOutput(output, { limits, store: spills, redact: {}, cut });
+  const outputs = createMemoryOutputStore();
+  const bound = (output: string, cut?: Cut): Promise<TrimmedToolOutput> =>
+    trimToolOutput(output, { limits, store: outputs, redact: {}, cut });
   const once = await bound(text);
   const twice = await bound(once.text, once.cut);
-  const recalling = createSession({ clock: createFakeClock(), spills });
+  const recalling = createSession({ clock: createFakeClock(), outputs });
   const recalled = once.handle === undefined ? undefined : await recalling.recall(once.handle);
   // A name that the text itself gives leads nowhere.
   const named = await recalling.recall(text.slice(0, 200));
@@ -81,7 +81,7 @@ async function enterAsOutput(text: string): Promise<Entered> {
       ...(recalled?.status === "found" ? [{ text: recalled.text }] : []),
       inherited(talk({ output: text })),
     ],
-    unsettled: once.text === twice.text ? [] : ["bounded twice"],
+    unsettled: once.text === twice.text ? [] : ["trimmed twice"],
     faults: [...faults, ...(named.status === "missing" ? [] : [named])],
     sent,
   };
@@ -291,7 +291,7 @@ async function send({ input, output }: Places): Promise<Pick<Entered, "faults" |
   const sent: string[] = [];
   for (const { format, lower } of PROVIDER_CASES) {
     const wire = deepFreeze(lower(history));
-    const session = createSession({ clock: createFakeClock(), spills: createMemorySpillStore() });
+    const session = createSession({ clock: createFakeClock(), outputs: createMemoryOutputStore() });
     session.observe(format.decode(wire));
     await session.prepare();
     const request = format.apply(wire, session.edits(), { at: 1 });

@@ -142,8 +142,8 @@ describe("carryover inspect --live", () => {
     writeFileSync(file, each.line(id, 0, "one") + each.line(id, 1, "two"));
     const root = join(own, ".local", "share", "carryover", "journal");
     const journal = createFileJournal({ root, session: id, durable: false });
-    const bounded = { type: "tool-output", tool: "Bash", callId: "c", shownChars: 10, totalChars: 900 };
-    await journal.append({ atMs: 1_760_000_000_000, sessionId: id, ...bounded });
+    const trimmed = { type: "tool-output", tool: "Bash", callId: "c", shownChars: 10, totalChars: 900 };
+    await journal.append({ atMs: 1_760_000_000_000, sessionId: id, ...trimmed });
     const env = { PATH: process.env.PATH, HOME: own };
     const child = spawn(process.execPath, [cli, "inspect", "--live"], {
       env,
@@ -159,11 +159,11 @@ describe("carryover inspect --live", () => {
       await expect.poll(heard, { timeout: 30_000 }).toContain('"totalChars":900');
       expect(heard()).toContain('"activity":"working"');
       appendFileSync(file, each.line(id, 2, "three"));
-      await journal.append({ atMs: 1_760_000_000_001, sessionId: id, type: "put-back", chars: 77 });
+      await journal.append({ atMs: 1_760_000_000_001, sessionId: id, type: "restored", chars: 77 });
       await expect.poll(heard, { timeout: 30_000 }).toContain('"text":"three"');
       await expect
         .poll(heard, { timeout: 30_000 })
-        .toContain("77 characters were put back after a compaction");
+        .toContain("77 characters were restored after a compaction");
     } finally {
       child.kill("SIGINT");
       await new Promise((resolve) => child.once("close", resolve));

@@ -128,7 +128,7 @@ const FORK: LiveFork = {
   title: "check rounding",
   state: "running",
   isLive: true,
-  way: "exact",
+  inherit: "full",
   calls: 2,
   tokens: 12_000,
   costUSD: 0.002,

@@ -252,13 +252,13 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     await page.selectOption("#child-profile", "documented");
     const budgetTokens = inspection.budget.default;
     const previews = inspection.previewForks({ profile: "documented", budgetTokens });
-    for (const way of ["text", "graduated", "exact"] as const) {
-      const preview = previews[way];
-      await page.locator(`input[value=${way}]`).check();
-      const text = page.getByLabel(`What a child would read, ${way}`);
+    for (const mode of ["text", "trimmed", "full"] as const) {
+      const preview = previews[mode];
+      await page.locator(`input[value=${mode}]`).check();
+      const text = page.getByLabel(`What a child would read, ${mode}`);
       await text.waitFor();
-      const row = await page.locator(".ways tr.chosen").innerText();
-      await expect.poll(() => page.locator(".ways tr.chosen").innerText()).toContain(number(preview.tokens));
+      const row = await page.locator(".modes tr.chosen").innerText();
+      await expect.poll(() => page.locator(".modes tr.chosen").innerText()).toContain(number(preview.tokens));
       expect(row).toContain(number(preview.chars));
       while (await page.getByRole("button", { name: "Show more" }).isVisible()) {
         await page.getByRole("button", { name: "Show more" }).click();
@@ -291,7 +291,7 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     await page.getByRole("tab", { name: "Child" }).click();
     expect(await page.locator("#exact-child").inputValue()).toBe("20000");
     const child = inspection.previewForks({ profile: "default", budgetTokens: 20_000 });
-    await expect.poll(() => page.locator(".ways").innerText()).toContain(number(child.graduated.tokens));
+    await expect.poll(() => page.locator(".modes").innerText()).toContain(number(child.trimmed.tokens));
   });
 
   it("sorts by what things cost, and shows the window as areas by tool and file", async () => {

@@ -236,7 +236,7 @@ function hostileEvents(hostile: string): readonly LiveEvent[] {
           title: hostile,
           state: hostile,
           isLive: true,
-          way: hostile,
+          inherit: hostile,
           calls: 1,
           tokens: 1,
           costUSD: 1,

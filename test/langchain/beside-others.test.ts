@@ -14,7 +14,7 @@ import {
 } from "langchain";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createMemorySpillStore } from "../../src/index.ts";
+import { createMemoryOutputStore } from "../../src/index.ts";
 import { carryoverMiddleware } from "../../src/langchain.ts";
 import {
   type ScriptedProvider,
@@ -77,19 +77,19 @@ describe("a long output", () => {
     expect(provider.faults()).toEqual([]);
   });
 
-  it("is in the store alone where there is one, bounded once", async () => {
+  it("is in the store alone where there is one, trimmed once", async () => {
     await start({ answer: ({ count }) => (count === 0 ? read("log") : done) });
-    const spills = createMemorySpillStore();
+    const outputs = createMemoryOutputStore();
     const agent = createAgent({
       model: chatModel(provider, "openai-chat"),
       tools: [readTool(() => long)],
-      middleware: [carryoverMiddleware({ store: { spills } })],
+      middleware: [carryoverMiddleware({ store: { outputs } })],
     });
     const { messages } = await agent.invoke(question("Read."));
     const [cut] = resultsIn(messages);
     expect(cut?.additional_kwargs).toEqual({});
     const [handle = ""] = /[0-9a-f]{64}/.exec(cut?.text ?? "") ?? [];
-    expect(await spills.get(handle)).toBe(long);
+    expect(await outputs.get(handle)).toBe(long);
     // What is sent is what is in the state.
     expect(JSON.stringify(lastBody())).toContain(JSON.stringify(cut?.text));
   });

@@ -116,7 +116,7 @@ describe("carryoverMiddleware()", () => {
     const options = {
       limits: { contextTokens: "1" },
       summarizer: 5,
-      store: { spills: {} },
+      store: { outputs: {} },
       recallTool: "",
       restore: {},
       expectedTurns: 12,
@@ -131,7 +131,7 @@ describe("carryoverMiddleware()", () => {
     for (const part of [
       'limits.contextTokens is "1"',
       "summarizer is 5",
-      "store.spills is an object",
+      "store.outputs is an object",
       'recallTool is ""',
       "restore is not an option",
       "expectedTurns is not an option; leave it out",

@@ -59,7 +59,7 @@ export function agentHostContract({ describe, it }: TestRunner, agentUnderTest: 
     });
 
   describe(`the plugin in ${agentUnderTest.name}`, () => {
-    play("bounds a long output and gives the rest back by its handle", {
+    play("trims a long output and gives the rest back by its handle", {
       async run(agent) {
         const session = await agent.newSession();
         await agent.turn(session, "Look.", [RUN, { say: "Seen." }]);
@@ -133,7 +133,7 @@ export function agentHostContract({ describe, it }: TestRunner, agentUnderTest: 
     });
 
     play("brings a result to a parent that works, and leaves it out of later forks", {
-      options: { fork: { way: "graduated" } },
+      options: { fork: { inherit: "trimmed" } },
       async run(agent) {
         const session = await agent.newSession();
         agent.childReplies.push({ say: "The cat is grey." }, { say: "Nothing." });
@@ -279,7 +279,7 @@ interface Play {
   run(agent: StagedAgent): Promise<void>;
 }
 
-/** Long enough to be bounded. */
+/** Long enough to be trimmed. */
 const LINES: string = Array.from({ length: 6_000 }, (_, line) => `${line} a line`).join("\n");
 const RUN: ScriptedReply = { call: "bash", args: { command: "cat log" } };
 /** A child that is at work for a while. */

@@ -210,7 +210,7 @@ export function createFakeAgent({ directory, options, tools = {}, results }: Fak
     const change = (made: ToolOutputChange): void => {
       if (made.type === "append")
         noted = { ...noted, added: { offset: text.length, length: made.text.length } };
-      else if (made.spilled) noted = { ...noted, handle: made.spilled.handle };
+      else if (made.saved) noted = { ...noted, handle: made.saved.handle };
       text = made.type === "append" ? text + made.text : made.text;
     };
     const finished = {

@@ -6,7 +6,7 @@ import { applyEdits, type Edit } from "../../src/transcript/edit.ts";
 import { type Message, project, type Transcript } from "../../src/transcript/message.ts";
 import type { Part } from "../../src/transcript/part.ts";
 
-/** The projection computed from nothing but the base and the edits: what the remembered one has to equal. */
+/** The messages to send computed from nothing but the base and the edits: what the remembered one has to equal. */
 export function fromScratch(base: Transcript, batches: readonly EditBatch[]): Transcript {
   const applied = batches.reduce((current, { edits, at }) => applyEdits(current, edits, { at }), base);
   const window = filterCompacted(applyEdits(applied, hideFailedSummaries(applied), { at: 0 }));

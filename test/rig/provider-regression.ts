@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { dropMedia, foldOlder } from "../../src/compaction/recover.ts";
+import { dropMedia, summarizeOlder } from "../../src/compaction/recover.ts";
 import { pruneStage } from "../../src/stages/prune.ts";
 import { repairPairing } from "../../src/stages/repair.ts";
 import { runStages, type Stage } from "../../src/transcript/edit.ts";
@@ -43,11 +43,11 @@ export function expectNoRegression(format: Format<never>, given: Regression): vo
 const ENDS: readonly string[] = ["common-08", "common-09", "anthropic-26", "gemini-41", "gemini-42"];
 
 /** Sums up everything but the newest step, as a compaction does. */
-export const fold: Stage = (transcript) => foldOlder(transcript, { limitTokens: 4_000 });
+export const fold: Stage = (transcript) => summarizeOlder(transcript, { limitTokens: 4_000 });
 
 /** The same, with the summary in a message of the user's. */
 export const foldForUser: Stage = (transcript) =>
-  foldOlder(transcript, { limitTokens: 4_000, representation: "user-summary" });
+  summarizeOlder(transcript, { limitTokens: 4_000, representation: "user-summary" });
 
 /** Clears every output before the newest turn. */
 export const pruneAll: Stage = pruneStage({ protectTokens: 0, minimumTokens: 0, protectTurns: 1 });

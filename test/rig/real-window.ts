@@ -42,7 +42,7 @@ export async function playAgainst(
       const action = await session.prepare({ moment: "after-turn" });
       if (action.type === "give-up")
         return { answered, refusals, gaveUp: `${action.reason}: ${action.message}` };
-      const sentTokens = overheadTokens + countTokens(session.projection(), charsPerToken);
+      const sentTokens = overheadTokens + countTokens(session.messages(), charsPerToken);
       if (sentTokens > windowTokens) {
         refusals++;
         firstRefusedTokens ??= sentTokens;
@@ -71,9 +71,9 @@ export interface Turn {
 }
 
 /** The tokens of what is sent, by nothing but its characters. */
-export function countTokens(projection: Transcript, charsPerToken: number): number {
+export function countTokens(messages: Transcript, charsPerToken: number): number {
   let chars = 0;
-  for (const { parts } of projection) {
+  for (const { parts } of messages) {
     for (const part of parts) {
       if (part.type === "text" || part.type === "reasoning") chars += part.text.length;
       if (part.type === "tool") chars += outcomeText(part.outcome).length + 20;

@@ -1,7 +1,7 @@
 import type { RecordState } from "../../src/fork/life/record-store.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
 
-/** Which spilled outputs the sessions of a process still need, written down where the cleaning of another sees it. */
+/** Which saved outputs the sessions of a process still need, written down where the cleaning of another sees it. */
 export interface LiveHandles {
   add(handle: string): Promise<void>;
   clear(): Promise<void>;

@@ -2,14 +2,14 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
-import { type SoakSample, SPILL_CAP_BYTES } from "./soak-protocol.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
+import { OUTPUT_CAP_BYTES, type SoakSample } from "./soak-protocol.ts";
 
 /** Lets processes live sessions in one folder for a while, and gives what each said of itself. */
 export async function runSoak({ childPath, spanMs, processes = 2 }: SoakRun): Promise<readonly SoakRow[]> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "carryover-soak-")));
   try {
-    await fillBeyondCap(join(root, "spill"));
+    await fillBeyondCap(join(root, "outputs"));
     const labels = Array.from({ length: processes }, (_, index) => String.fromCharCode(97 + index));
     const runs = labels.map((label) => runChild({ childPath, root, label, spanMs }));
     return (await Promise.all(runs)).map(rowOf);
@@ -18,12 +18,12 @@ export async function runSoak({ childPath, spanMs, processes = 2 }: SoakRun): Pr
   }
 }
 
-/** What was spilled an hour ago is more than the cap, so that even a short run must clean. */
+/** What was saved an hour ago is more than the cap, so that even a short run must clean. */
 async function fillBeyondCap(root: string): Promise<void> {
-  const spills = createFileSpillStore({ root, durable: false, cleaning: "never" });
+  const outputs = createFileOutputStore({ root, durable: false, cleaning: "never" });
   const atS = Date.now() / 1000 - 3_600;
-  for (let bytes = 0; bytes <= SPILL_CAP_BYTES; ) {
-    const stored = await spills.put(`${bytes} `.padEnd(100_000, "old output "));
+  for (let bytes = 0; bytes <= OUTPUT_CAP_BYTES; ) {
+    const stored = await outputs.put(`${bytes} `.padEnd(100_000, "old output "));
     if (stored.status === "failed") throw new Error(stored.reason);
     if (stored.path !== undefined) utimesSync(stored.path, atS, atS);
     bytes += stored.bytes;
@@ -45,7 +45,7 @@ export interface SoakRow {
   readonly residentMiB: readonly [number, number];
   readonly residentDrift: number;
   readonly descriptorDrift: number;
-  readonly maxSpillBytes: number;
+  readonly maxOutputBytes: number;
   readonly faults: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export function brokenFigures(row: SoakRow, memory: "judged" | "not-judged"): re
     ...(isDrifting(row.heapDrift) ? [`heap drifts by ${row.heapDrift.toFixed(1)} %`] : []),
     ...(isDrifting(row.residentDrift) ? [`memory drifts by ${row.residentDrift.toFixed(1)} %`] : []),
     ...(row.descriptorDrift > 0 ? [`${row.descriptorDrift} more file descriptors`] : []),
-    ...(row.maxSpillBytes > SPILL_CAP_BYTES ? [`${row.maxSpillBytes} bytes of spills`] : []),
+    ...(row.maxOutputBytes > OUTPUT_CAP_BYTES ? [`${row.maxOutputBytes} bytes of saved outputs`] : []),
     ...row.faults,
   ];
 }
@@ -86,7 +86,7 @@ function rowOf({ label, samples, complaint }: ChildRun): SoakRow {
     residentMiB: [resident[0] / MIB, resident[1] / MIB],
     residentDrift: drift(resident),
     descriptorDrift: descriptors[1] - descriptors[0],
-    maxSpillBytes: Math.max(0, ...samples.map(({ spillBytes }) => spillBytes)),
+    maxOutputBytes: Math.max(0, ...samples.map(({ outputBytes }) => outputBytes)),
     faults: [...samples.flatMap(({ faults }) => faults), ...(complaint === "" ? [] : [complaint])],
   };
 }

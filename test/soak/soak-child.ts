@@ -1,10 +1,10 @@
 import { readdirSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { cleanSpills } from "../../src/stores/files/clean-spills.ts";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
+import { cleanOutputs } from "../../src/stores/files/clean-outputs.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
 import { createLiveHandles } from "./live-handles.ts";
 import { liveSession, type SoakCounts } from "./soak-life.ts";
-import { type SoakSample, SPILL_CAP_BYTES } from "./soak-protocol.ts";
+import { OUTPUT_CAP_BYTES, type SoakSample } from "./soak-protocol.ts";
 
 // Lives one session after another until its time is over, and says after each what it holds.
 const [root = "", label = "", spanText = "0"] = process.argv.slice(2);
@@ -14,27 +14,27 @@ const counts: SoakCounts = {
   requests: 0,
   compactions: 0,
   forks: 0,
-  spills: 0,
+  outputs: 0,
   recalls: 0,
   restarts: 0,
 };
 const faults: string[] = [];
 const live = createLiveHandles(join(root, "live"), label);
-const spills = createFileSpillStore({ root: join(root, "spill"), durable: false, cleaning: "never" });
+const outputs = createFileOutputStore({ root: join(root, "outputs"), durable: false, cleaning: "never" });
 
 for (let number = 1; Date.now() < untilMs; number++) {
   await liveSession({
     id: `${label}-${number}`,
     seed: number * 7 + label.charCodeAt(0),
     root,
-    spills,
+    outputs,
     counts,
     live,
     complain: (fault) => faults.push(fault),
   });
-  const cleaned = await cleanSpills({
-    root: join(root, "spill"),
-    maxBytes: SPILL_CAP_BYTES,
+  const cleaned = await cleanOutputs({
+    root: join(root, "outputs"),
+    maxBytes: OUTPUT_CAP_BYTES,
     minAgeMs: 2_000,
     live: live.ofAll,
   });
@@ -44,7 +44,7 @@ for (let number = 1; Date.now() < untilMs; number++) {
   say(cleaned.status === "failed" ? 0 : cleaned.keptBytes);
 }
 
-function say(spillBytes: number): void {
+function say(outputBytes: number): void {
   // Twice, since the first run only finds what the second can free.
   for (let run = 0; run < 2; run++) globalThis.gc?.();
   const { heapUsed, rss, external } = process.memoryUsage();
@@ -53,7 +53,7 @@ function say(spillBytes: number): void {
     heapBytes: heapUsed + external,
     residentBytes: rss,
     descriptors: openDescriptors(),
-    spillBytes,
+    outputBytes,
     counts: { ...counts },
     faults: faults.splice(0),
   };

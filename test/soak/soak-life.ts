@@ -8,7 +8,7 @@ import { createSession, type Session } from "../../src/session/session.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
 import { createSystemClock } from "../../src/stores/system-clock.ts";
-import type { SpillStore } from "../../src/tool-output/spill.ts";
+import type { OutputStore } from "../../src/tool-output/output-store.ts";
 import type { Transcript } from "../../src/transcript/message.ts";
 import { completedFork, runningFork, sampleFork } from "../rig/forks/fork-samples.ts";
 import {
@@ -27,7 +27,7 @@ export interface SoakCounts {
   requests: number;
   compactions: number;
   forks: number;
-  spills: number;
+  outputs: number;
   recalls: number;
   restarts: number;
 }
@@ -67,7 +67,7 @@ export interface SoakLife {
   readonly id: string;
   readonly seed: number;
   readonly root: string;
-  readonly spills: SpillStore;
+  readonly outputs: OutputStore;
   readonly counts: SoakCounts;
   readonly complain: Complain;
   /** The handles of sessions that go on, which cleaning must spare. */
@@ -77,19 +77,19 @@ export interface SoakLife {
 const TURNS = 24;
 const RESTART_AT = 14;
 
-function openSession({ id, root, spills, counts, live }: SoakLife, dice: SeededRandom): Session {
-  const counted: SpillStore = {
+function openSession({ id, root, outputs, counts, live }: SoakLife, dice: SeededRandom): Session {
+  const counted: OutputStore = {
     async put(content) {
-      const stored = await spills.put(content);
+      const stored = await outputs.put(content);
       if (stored.status === "stored") await live.add(stored.handle);
-      counts.spills++;
+      counts.outputs++;
       return stored;
     },
-    get: (handle) => spills.get(handle),
+    get: (handle) => outputs.get(handle),
   };
   const journal = createFileJournal({ root: join(root, "journal"), session: id, durable: false });
   return createSession(
-    { clock: createSystemClock(), summarizer: scriptedSummarizer(dice), journal, spills: counted },
+    { clock: createSystemClock(), summarizer: scriptedSummarizer(dice), journal, outputs: counted },
     {
       model: { provider: "north", id: "north" },
       limits: { contextTokens: 30_000, outputTokens: 4_000 },
@@ -183,7 +183,7 @@ interface Restart {
 }
 
 function windowOf(session: Session): string {
-  return JSON.stringify(session.projection());
+  return JSON.stringify(session.messages());
 }
 
 interface Forking {
@@ -194,7 +194,7 @@ interface Forking {
 
 /** Hands the conversation over, and leads the record of the child through its life in the shared store. */
 async function fork({ life, session, name }: Forking): Promise<void> {
-  const { messages, stats } = processMessagesForFork(session.projection(), {
+  const { messages, stats } = processMessagesForFork(session.messages(), {
     profile: "default",
     budgetChars: BUDGET_CHARS,
   });
@@ -224,7 +224,7 @@ async function recallSomething({ id, counts, complain }: SoakLife, session: Sess
   if (recalled.status !== "found") complain(`${id}: ${handle} cannot be recalled`);
 }
 
-/** The newest handle of a spilled output that the conversation still names. */
+/** The newest handle of a saved output that the conversation still names. */
 function handleIn(transcript: Transcript): string | undefined {
   return JSON.stringify(transcript)
     .match(/\b[0-9a-f]{64}\b/g)

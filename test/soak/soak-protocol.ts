@@ -6,12 +6,12 @@ export interface SoakSample {
   readonly heapBytes: number;
   readonly residentBytes: number;
   readonly descriptors: number;
-  /** What the shared spill folder holds after a cleaning. */
-  readonly spillBytes: number;
+  /** What the shared output folder holds after a cleaning. */
+  readonly outputBytes: number;
   readonly counts: SoakCounts;
   /** What went wrong since the last sample. */
   readonly faults: readonly string[];
 }
 
-/** How much the spill folder may hold. */
-export const SPILL_CAP_BYTES: number = 8_000_000;
+/** How much the output folder may hold. */
+export const OUTPUT_CAP_BYTES: number = 8_000_000;

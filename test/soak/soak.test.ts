@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => child.remove());
 
-it("two processes live sessions in one folder for twenty seconds: every request is valid, no descriptor stays open, spills keep their cap", async () => {
+it("two processes live sessions in one folder for twenty seconds: every request is valid, no descriptor stays open, saved outputs keep their cap", async () => {
   const rows = await runSoak({ childPath: child.path, spanMs: 20_000 });
   expect(rows.flatMap((row) => brokenFigures(row, "not-judged"))).toEqual([]);
   for (const { counts } of rows) expect(counts?.requests).toBeGreaterThan(20);

@@ -2,11 +2,11 @@ import { chmodSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RecordStore } from "../../src/fork/life/record-store.ts";
-import { cleanSpills } from "../../src/stores/files/clean-spills.ts";
+import { cleanOutputs } from "../../src/stores/files/clean-outputs.ts";
 import { type FileSystem, nodeFileSystem } from "../../src/stores/files/file-system.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { createFaultyFileSystem } from "./faulty-file-system.ts";
 import { temporariesBelow } from "./kill-checks.ts";
 import { quickFolder } from "./temporary-folder.ts";
@@ -23,7 +23,7 @@ interface World {
   readonly failed: readonly string[];
 }
 
-const scenarios: Readonly<Record<string, Scenario>> = { records, damagedRecord, journal, spill, cleaning };
+const scenarios: Readonly<Record<string, Scenario>> = { records, damagedRecord, journal, output, cleaning };
 
 describe.each(Object.keys(scenarios))("%s", (name) => {
   it.each(codes)(
@@ -57,8 +57,8 @@ it("gives values when everything fails from any call on", async () => {
       await store.delete("a", 1),
       await createFileJournal({ root, session: "s", fs }).append(value),
       await createFileJournal({ root, session: "s", fs }).read(),
-      await createFileSpillStore({ root, fs }).put("text"),
-      await cleanSpills({ root, fs }),
+      await createFileOutputStore({ root, fs }).put("text"),
+      await cleanOutputs({ root, fs }),
     ]) {
       expect(outcome).toBeTypeOf("object");
     }
@@ -70,11 +70,11 @@ it("writes everything when the system takes a few bytes at a time, and gives a v
     ...nodeFileSystem,
     write: (fd: number, bytes: Uint8Array) => nodeFileSystem.write(fd, bytes.subarray(0, 7)),
   };
-  for (const scenario of [records, journal, spill]) {
+  for (const scenario of [records, journal, output]) {
     await scenario({ root: join(quickFolder(), "store"), fs: slow, code: "none", failed: [] });
   }
   const stuck = { ...nodeFileSystem, write: () => 0 };
-  const outcome = await createFileSpillStore({ root: quickFolder(), fs: stuck }).put("text");
+  const outcome = await createFileOutputStore({ root: quickFolder(), fs: stuck }).put("text");
   expect(outcome).toMatchObject({ status: "failed", code: "EIO" });
 });
 
@@ -84,7 +84,7 @@ const callsOf: Readonly<Record<string, string>> = {
   records: `${always} link rename unlink`,
   damagedRecord: "read rename link unlink chmod",
   journal: always,
-  spill: `${always} rename touch`,
+  output: `${always} rename touch`,
   cleaning: "open write close lstat realpath readdir link rename unlink remove",
 };
 
@@ -145,8 +145,8 @@ async function journal({ root, fs, code }: World): Promise<void> {
   expect(read.length).toBeLessThanOrEqual(appended.length);
 }
 
-async function spill({ root, fs, code, failed }: World): Promise<void> {
-  const store = createFileSpillStore({ root, fs, cleaning: "never" });
+async function output({ root, fs, code, failed }: World): Promise<void> {
+  const store = createFileOutputStore({ root, fs, cleaning: "never" });
   for (const content of ["again", longFor(code), "again"]) {
     let outcome = await store.put(content);
     if (outcome.status === "failed") {
@@ -164,11 +164,11 @@ async function spill({ root, fs, code, failed }: World): Promise<void> {
 }
 
 async function cleaning({ root, fs, code }: World): Promise<void> {
-  const store = createFileSpillStore({ root, cleaning: "never", durable: false });
+  const store = createFileOutputStore({ root, cleaning: "never", durable: false });
   const handles: string[] = [];
   for (const text of ["old", "old too", "live", "young"]) {
     const outcome = await store.put(text);
-    if (outcome.status !== "stored" || outcome.path === undefined) throw new Error("no spill");
+    if (outcome.status !== "stored" || outcome.path === undefined) throw new Error("no output");
     handles.push(outcome.handle);
     if (text !== "young") utimesSync(outcome.path, 1, 1);
   }
@@ -178,7 +178,7 @@ async function cleaning({ root, fs, code }: World): Promise<void> {
   nodeFileSystem.rename(join(shard, old), join(shard, `${old}.doomed`));
   mkdirSync(join(root, "zz"));
   for (let attempt = 0; attempt < 4; attempt += 1) {
-    const report = await cleanSpills({ root, fs, live: () => new Set([live]) });
+    const report = await cleanOutputs({ root, fs, live: () => new Set([live]) });
     if (report.status === "failed") expect(report.code).toBe(code);
     else for (const problem of report.problems) expect(problem.code).toBe(code);
     expect(await store.get(live)).toBe("live");

@@ -2,12 +2,12 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import {
   journalContract,
+  outputStoreContract,
   recordStoreContract,
-  spillStoreContract,
 } from "../../src/testing/contracts/store-contracts.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -24,9 +24,9 @@ for (const durable of [true, false]) {
       return { open: () => create(root), makeUnavailable };
     };
   const runner = { describe, it };
-  spillStoreContract(runner, {
+  outputStoreContract(runner, {
     name,
-    createPlace: createPlace((root) => createFileSpillStore({ root, durable })),
+    createPlace: createPlace((root) => createFileOutputStore({ root, durable })),
   });
   journalContract(runner, {
     name,

@@ -1,9 +1,9 @@
 import { readdirSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { cleanSpills } from "../../src/stores/files/clean-spills.ts";
+import { cleanOutputs } from "../../src/stores/files/clean-outputs.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { fillerOf, type KillAck, type KillKind } from "./kill-protocol.ts";
 
 /** What a look at a store after a kill has found. */
@@ -20,7 +20,7 @@ export interface KillFindings {
 export const checkAfterKill: Readonly<Record<KillKind, (after: AfterKill) => Promise<KillFindings>>> = {
   record: checkRecords,
   journal: checkJournal,
-  spill: checkSpills,
+  output: checkOutputs,
   clean: checkCleaning,
 };
 
@@ -75,8 +75,8 @@ async function checkJournal({ root, sizeBytes, acks }: AfterKill): Promise<KillF
   return { lost, unreadable, tornTails: torn.length };
 }
 
-async function checkSpills({ root, sizeBytes, acks }: AfterKill): Promise<KillFindings> {
-  const store = createFileSpillStore({ root, durable: false, cleaning: "never" });
+async function checkOutputs({ root, sizeBytes, acks }: AfterKill): Promise<KillFindings> {
+  const store = createFileOutputStore({ root, durable: false, cleaning: "never" });
   const lost: string[] = [];
   const unreadable: string[] = [];
   for (const { id, handle = "" } of acks) {
@@ -88,10 +88,10 @@ async function checkSpills({ root, sizeBytes, acks }: AfterKill): Promise<KillFi
 }
 
 async function checkCleaning(after: AfterKill): Promise<KillFindings> {
-  const before = await checkSpills(after);
+  const before = await checkOutputs(after);
   const live = new Set(after.acks.flatMap((ack) => ack.handle ?? []));
-  const report = await cleanSpills({ root: after.root, maxFiles: live.size, minAgeMs: 0, live: () => live });
-  const cleaned = await checkSpills(after);
+  const report = await cleanOutputs({ root: after.root, maxFiles: live.size, minAgeMs: 0, live: () => live });
+  const cleaned = await checkOutputs(after);
   const unreadable = [...before.unreadable, ...cleaned.unreadable];
   if (report.status !== "cleaned" || report.problems.length > 0) unreadable.push(JSON.stringify(report));
   const doomed = filesBelow(after.root).filter((path) => path.endsWith(".doomed"));

@@ -1,9 +1,9 @@
 import { writeSync } from "node:fs";
 import { join } from "node:path";
-import { cleanSpills } from "../../src/stores/files/clean-spills.ts";
+import { cleanOutputs } from "../../src/stores/files/clean-outputs.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { fillerOf, type KillAck, type KillKind, RECORD_IDS } from "./kill-protocol.ts";
 
 // Writes without end and says what it has committed, until it is killed.
@@ -12,7 +12,7 @@ const sizeBytes = Number(sizeText);
 const loops: Readonly<Record<KillKind, () => Promise<void>>> = {
   record: writeRecords,
   journal: appendEntries,
-  spill: putSpills,
+  output: putOutputs,
   clean: putAndClean,
 };
 await loops[kind as KillKind]();
@@ -51,8 +51,8 @@ async function appendEntries(): Promise<void> {
   }
 }
 
-async function putSpills(): Promise<void> {
-  const store = createFileSpillStore({ root, cleaning: "never" });
+async function putOutputs(): Promise<void> {
+  const store = createFileOutputStore({ root, cleaning: "never" });
   for (let count = 1; ; count += 1) {
     const id = `${label}-${count}`;
     const outcome = await store.put(fillerOf(id, sizeBytes));
@@ -62,7 +62,7 @@ async function putSpills(): Promise<void> {
 }
 
 async function putAndClean(): Promise<void> {
-  const store = createFileSpillStore({ root, cleaning: "never", durable: false });
+  const store = createFileOutputStore({ root, cleaning: "never", durable: false });
   const live = new Set<string>();
   for (let count = 1; ; count += 1) {
     const id = `${label}-${count}`;
@@ -74,7 +74,7 @@ async function putAndClean(): Promise<void> {
       acknowledge({ id, count, handle: outcome.handle });
     }
     const allLive = async () => new Set([...live, ...(await earlierHandles())]);
-    const report = await cleanSpills({ root, maxFiles: 2, minAgeMs: 0, live: allLive });
+    const report = await cleanOutputs({ root, maxFiles: 2, minAgeMs: 0, live: allLive });
     if (report.status !== "cleaned" || report.problems.length > 0) failed(report);
   }
 }

@@ -1,7 +1,7 @@
 /** What a child does while it is killed. */
-export type KillKind = "record" | "journal" | "spill" | "clean";
+export type KillKind = "record" | "journal" | "output" | "clean";
 
-export const KILL_KINDS: readonly KillKind[] = ["record", "journal", "spill", "clean"];
+export const KILL_KINDS: readonly KillKind[] = ["record", "journal", "output", "clean"];
 export const KILL_SIZES_BYTES: readonly number[] = [1_000, 20_000, 2_000_000];
 export const RECORD_IDS: readonly string[] = ["fork-1", "fork-2", "a strange/id"];
 

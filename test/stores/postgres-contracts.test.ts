@@ -2,8 +2,8 @@ import { describe, it } from "vitest";
 import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
 import {
   journalContract,
+  outputStoreContract,
   recordStoreContract,
-  spillStoreContract,
 } from "../../src/testing/contracts/store-contracts.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
@@ -29,10 +29,10 @@ describe.skipIf(postgres === undefined)("with a real server", () => {
       };
     };
   const runner = { describe, it };
-  spillStoreContract(runner, { name: "postgres", createPlace: createPlace(({ spills }) => spills) });
-  spillStoreContract(runner, {
+  outputStoreContract(runner, { name: "postgres", createPlace: createPlace(({ outputs }) => outputs) });
+  outputStoreContract(runner, {
     name: "postgres, claimed by a session",
-    createPlace: createPlace((stores) => stores.session("ses_1").spills),
+    createPlace: createPlace((stores) => stores.session("ses_1").outputs),
   });
   journalContract(runner, {
     name: "postgres",

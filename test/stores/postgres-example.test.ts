@@ -16,7 +16,7 @@ describe.skipIf(postgres === undefined)("the statements of docs/scale.md", () =>
     const statements = /```sql\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
     expect(statements).toContain("drop schema carryover cascade");
     const stores = postgres?.open("carryover");
-    await stores?.spills.put("text");
+    await stores?.outputs.put("text");
     await stores?.journal("s").append("entry");
     const answer = await postgres?.server.run(statements);
     expect(answer).toContain('"s"|');

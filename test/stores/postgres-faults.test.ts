@@ -15,7 +15,7 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
   it("a wrong password is told without it", async () => {
     const address = server().connectionString.replace(/:[^:@]+@/, ":wr0ng@");
     const stores = postgres().open(postgres().newSchema(), { connectionString: address });
-    const outcome = await stores.spills.put("text");
+    const outcome = await stores.outputs.put("text");
     expect(outcome).toMatchObject({ status: "failed", code: "28P01" });
     expect(JSON.stringify(outcome)).not.toContain("wr0ng");
   });
@@ -35,7 +35,7 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
     const records = stores.records("r");
     await records.put({ id: "a", value: 1, expected: "missing" });
     await server().kill();
-    const writing = [records.get("a"), stores.journal("s").append("kept"), stores.spills.put("kept")];
+    const writing = [records.get("a"), stores.journal("s").append("kept"), stores.outputs.put("kept")];
     await server().restart();
     expect(
       (await Promise.all(writing)).map((outcome) => typeof outcome === "object" && outcome.status),
@@ -88,13 +88,13 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
     const schema = postgres().newSchema();
     const stores = postgres().open(schema, { maxConnections: 1 });
     await stores.open();
-    await server().run(`alter table "${schema}".spill_pieces add check (number < 1)`);
-    expect(await stores.spills.put("large ".repeat(400_000))).toMatchObject({
+    await server().run(`alter table "${schema}".output_pieces add check (number < 1)`);
+    expect(await stores.outputs.put("large ".repeat(400_000))).toMatchObject({
       status: "failed",
       code: "23514",
     });
-    expect(await stores.spills.put("small")).toMatchObject({ status: "stored" });
-    expect(await server().run(`select count(*) from "${schema}".spills`)).toBe("1");
+    expect(await stores.outputs.put("small")).toMatchObject({ status: "stored" });
+    expect(await server().run(`select count(*) from "${schema}".outputs`)).toBe("1");
   });
 
   it("a damaged record is never taken for a missing one, and can be replaced", async () => {
@@ -128,28 +128,28 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
 
   it("a damaged output is never given out", async () => {
     const schema = postgres().newSchema();
-    const { spills } = postgres().open(schema);
-    const stored = await spills.put("the truth");
-    await server().run(`update "${schema}".spills set content = 'the lie'`);
+    const { outputs } = postgres().open(schema);
+    const stored = await outputs.put("the truth");
+    await server().run(`update "${schema}".outputs set content = 'the lie'`);
     const { handle } = stored as { readonly handle: string };
-    expect(await spills.get(handle)).toMatchObject({ status: "failed", code: "DAMAGED" });
-    expect((await spills.put("the truth")).status).toBe("stored");
-    expect(await spills.get(handle)).toBe("the truth");
+    expect(await outputs.get(handle)).toMatchObject({ status: "failed", code: "DAMAGED" });
+    expect((await outputs.put("the truth")).status).toBe("stored");
+    expect(await outputs.get(handle)).toBe("the truth");
   });
 
   it("a damaged piece of a large output mends with the next put of it", async () => {
     const schema = postgres().newSchema();
-    const { spills } = postgres().open(schema);
+    const { outputs } = postgres().open(schema);
     const large = "large ".repeat(400_000);
-    const { handle } = (await spills.put(large)) as { readonly handle: string };
+    const { handle } = (await outputs.put(large)) as { readonly handle: string };
     for (const damage of [
-      "update spill_pieces set content = 'x' where number = 1",
-      "delete from spill_pieces where number = 0",
+      "update output_pieces set content = 'x' where number = 1",
+      "delete from output_pieces where number = 0",
     ]) {
-      await server().run(damage.replace("spill_pieces", `"${schema}".spill_pieces`));
-      expect(await spills.get(handle)).toMatchObject({ status: "failed", code: "DAMAGED" });
-      expect((await spills.put(large)).status).toBe("stored");
-      expect(await spills.get(handle)).toBe(large);
+      await server().run(damage.replace("output_pieces", `"${schema}".output_pieces`));
+      expect(await outputs.get(handle)).toMatchObject({ status: "failed", code: "DAMAGED" });
+      expect((await outputs.put(large)).status).toBe("stored");
+      expect(await outputs.get(handle)).toBe(large);
     }
   });
 
@@ -266,7 +266,7 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
       grant select, insert, update, delete on all tables in schema "${schema}" to guest`);
     const connectionString = server().connectionString.replace(/\/\/[^@]+@/, "//guest:guest@");
     const stores = postgres().open(schema, { connectionString });
-    expect(await stores.spills.put("text")).toMatchObject({ status: "stored" });
+    expect(await stores.outputs.put("text")).toMatchObject({ status: "stored" });
     expect(await stores.journal("s").append(1)).toMatchObject({ status: "appended" });
   });
 
@@ -276,7 +276,7 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
       pool: pool satisfies PostgresPool,
       schema: postgres().newSchema(),
     });
-    expect(await stores.session("s").spills.put("text")).toMatchObject({ status: "stored" });
+    expect(await stores.session("s").outputs.put("text")).toMatchObject({ status: "stored" });
     await stores.close();
     expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
     await pool.end();

@@ -22,7 +22,7 @@ describe.skipIf(postgres === undefined)("a conversation that moves to another ma
     const there = openSession(schema);
     await there.restore(transcript);
     expect(there.edits()).toEqual(here.edits());
-    const handle = /handle(?: and sha256)? (\w{64})/.exec(JSON.stringify(there.projection()))?.[1] ?? "";
+    const handle = /handle(?: and sha256)? (\w{64})/.exec(JSON.stringify(there.messages()))?.[1] ?? "";
     expect(await there.recall(handle, { fromLine: 2_001, toLine: 2_002 })).toMatchObject({
       status: "found",
       text: "line 2000 of a long log\nline 2001 of a long log\n",
@@ -101,9 +101,9 @@ const transcript: Transcript = [
 
 /** A session as another machine would open it. */
 function openSession(schema: string): Session {
-  const { spills, journal } = postgres?.open(schema).session(SESSION) ?? {};
+  const { outputs, journal } = postgres?.open(schema).session(SESSION) ?? {};
   return createSession(
-    { clock: createSystemClock(), ...(spills && { spills }), ...(journal && { journal }) },
+    { clock: createSystemClock(), ...(outputs && { outputs }), ...(journal && { journal }) },
     { limits: { contextTokens: 200_000, outputTokens: 8_000 } },
   );
 }

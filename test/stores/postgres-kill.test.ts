@@ -119,11 +119,11 @@ async function appendEntries({ stores, acknowledged, stop }: Writing): Promise<v
 }
 
 async function putOutputs({ stores, acknowledged, stop }: Writing): Promise<void> {
-  const { spills } = stores.session("killed");
+  const { outputs } = stores.session("killed");
   for (let number = 0; !stop.aborted; number += 1) {
     const sizeBytes = sizeOf(number);
     const seed = `output ${number}`;
-    const outcome = await spills.put(fillerOf(seed, sizeBytes));
+    const outcome = await outputs.put(fillerOf(seed, sizeBytes));
     if (outcome.status === "stored") {
       acknowledged.handles.set(outcome.handle, { seed, sizeBytes });
       acknowledged.writes += 1;
@@ -170,7 +170,7 @@ async function lostOthers(stores: PostgresStores, acknowledged: Acknowledged): P
   lost.push(...problems.map((problem) => JSON.stringify(problem)));
   lost.push(...acknowledged.entries.filter((id) => !ids.has(id)));
   for (const [handle, { seed, sizeBytes }] of acknowledged.handles)
-    if ((await stores.spills.get(handle)) !== fillerOf(seed, sizeBytes)) lost.push(seed);
+    if ((await stores.outputs.get(handle)) !== fillerOf(seed, sizeBytes)) lost.push(seed);
   return lost;
 }
 

@@ -62,16 +62,16 @@ describe.skipIf(postgres === undefined)(
       await stores.open();
       for (const text of ["small", "large ".repeat(400_000)]) {
         lose();
-        const stored = await stores.session("s").spills.put(text);
-        expect(await stores.spills.get(stored.status === "stored" ? stored.handle : "")).toBe(text);
+        const stored = await stores.session("s").outputs.put(text);
+        expect(await stores.outputs.get(stored.status === "stored" ? stored.handle : "")).toBe(text);
       }
-      const claims = await postgres?.server.run(`select count(*) from "${schema}".spill_claims`);
+      const claims = await postgres?.server.run(`select count(*) from "${schema}".output_claims`);
       expect(claims).toBe("2");
     });
 
     it("says of a purge what it removed, though a second try finds nothing", async () => {
       const { stores, lose } = open();
-      const put = await stores.spills.put("an output");
+      const put = await stores.outputs.put("an output");
       await stores.journal("s").append("an entry");
       lose();
       const purged = await stores.purge(({ logs, outputs }) => ({
@@ -81,7 +81,7 @@ describe.skipIf(postgres === undefined)(
         minAgeMs: 0,
       }));
       expect(purged).toEqual({ status: "purged", logs: 1, records: 0, outputs: 1, bytes: 19 });
-      expect(await stores.spills.get(put.status === "stored" ? put.handle : "")).toBeUndefined();
+      expect(await stores.outputs.get(put.status === "stored" ? put.handle : "")).toBeUndefined();
     });
   },
 );

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
 import {
   journalContract,
+  outputStoreContract,
   recordStoreContract,
-  spillStoreContract,
 } from "../../src/testing/contracts/store-contracts.ts";
 import { startPgBouncer } from "../rig/postgres/start-pgbouncer.ts";
 import { postgresForTests } from "./postgres-place.ts";
@@ -30,9 +30,9 @@ describe.skipIf(bouncer === undefined)("through PgBouncer in transaction mode", 
       return { open: (): Store => store(open(schema)) };
     };
   const runner = { describe, it };
-  spillStoreContract(runner, {
+  outputStoreContract(runner, {
     name: "postgres, claimed by a session",
-    createPlace: createPlace((stores) => stores.session("ses_1").spills),
+    createPlace: createPlace((stores) => stores.session("ses_1").outputs),
   });
   journalContract(runner, {
     name: "postgres",
@@ -70,7 +70,7 @@ describe.skipIf(bouncer === undefined)("through PgBouncer in transaction mode", 
       [1, 2, 3, 4, 5].map((value) => stores.journal(`ses_${value}`).append(value)),
     );
     expect(appended.filter(({ status }) => status !== "appended")).toEqual([]);
-    const put = await stores.spills.put("z".repeat(2_500_000));
-    expect(await stores.spills.get(put.status === "stored" ? put.handle : "")).toHaveLength(2_500_000);
+    const put = await stores.outputs.put("z".repeat(2_500_000));
+    expect(await stores.outputs.get(put.status === "stored" ? put.handle : "")).toHaveLength(2_500_000);
   });
 });

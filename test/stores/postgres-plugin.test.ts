@@ -20,11 +20,13 @@ describe.skipIf(postgres === undefined)("the plugin with a database", () => {
   it("shares outputs, views and logs with other homes, and keeps the forks of a home together", async () => {
     const [home, other] = [newHome(), newHome()];
     const [first, second, elsewhere] = [open(home), open(home), open(other)];
-    const output = await first.spills.put("a long output");
-    expect(await elsewhere.spills.get(output.status === "stored" ? output.handle : "")).toBe("a long output");
+    const output = await first.outputs.put("a long output");
+    expect(await elsewhere.outputs.get(output.status === "stored" ? output.handle : "")).toBe(
+      "a long output",
+    );
     const view = [{ info: { id: "msg_\ud800" }, parts: [{ type: "text", text: "\0 ✓ \udc00" }] }] as const;
-    const stored = await first.views.put({ messages: view as unknown as readonly SessionMessage[] });
-    expect(await elsewhere.views.get(stored.status === "stored" ? stored.blob : "")).toEqual({
+    const stored = await first.requests.put({ messages: view as unknown as readonly SessionMessage[] });
+    expect(await elsewhere.requests.get(stored.status === "stored" ? stored.blob : "")).toEqual({
       status: "found",
       messages: view,
     });

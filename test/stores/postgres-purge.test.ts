@@ -76,16 +76,16 @@ function library(): PostgresStores {
 /** What the plugin writes of one root session: a log, an output, a fork and what that inherited. */
 async function fill(rootSessionId: string, filling: Filling = {}): Promise<void> {
   const { stores = plugin, output = `output of ${rootSessionId}`, run: state = "over" } = filling;
-  const spill = await stores.spills.put(output);
-  const view = await stores.spills.put(`view of ${rootSessionId}`);
-  if (spill.status === "failed" || view.status === "failed") throw new Error("not stored");
+  const stored = await stores.outputs.put(output);
+  const view = await stores.outputs.put(`view of ${rootSessionId}`);
+  if (stored.status === "failed" || view.status === "failed") throw new Error("not stored");
   const journal = stores.journal(rootSessionId);
-  await journal.append({ type: "tool-output", handle: spill.handle });
+  await journal.append({ type: "tool-output", handle: stored.handle });
   await journal.append({ type: "other", text: "a long entry ".repeat(1_000) });
   const change = {
     id: `fork-${rootSessionId}`,
     rootSessionId,
-    inherited: { way: "exact", reason: "r", chars: 1, messages: 1, snapshotId: view.handle } as const,
+    inherited: { mode: "full", reason: "r", chars: 1, messages: 1, snapshotId: view.handle } as const,
     owner: { ...OWNER, process: ELSEWHERE, heartbeatAtMs: state === "over" ? 0 : stores.now() },
   };
   const value = state === "over" ? completedFork(change) : runningFork(change);
@@ -133,7 +133,7 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     expect(stdout).toMatch(/inherited conversations .* 2 items/);
     expect(stdout).toContain("Nothing was deleted");
     expect(stdout + stderr).not.toContain(postgres?.server.password);
-    expect([await count("spills"), await count("journals")]).toEqual([4, 2]);
+    expect([await count("outputs"), await count("journals")]).toEqual([4, 2]);
   });
 
   it("deletes one session with its log, forks, outputs and views, and nothing that another has", async () => {
@@ -145,9 +145,9 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     const report = parseChecked("purge", stdout.slice(stdout.indexOf("{"))) as Record<string, unknown>;
     // Its log, where that is written, its fork and its view.
     expect(report).toMatchObject({ status: "purged", files: 4, problems: [], sessions: [{ id: "ses_a" }] });
-    expect(report.contents).toMatchObject([{ kind: "view" }]);
+    expect(report.contents).toMatchObject([{ kind: "inherited" }]);
     expect(await run("select session from carryover.journals")).toBe('"ses_b"');
-    expect(await count("spills")).toBe(2);
+    expect(await count("outputs")).toBe(2);
     expect(await run("select count(*) from carryover.records where value is not null")).toBe("2");
     expect(await purge("--session", "ses_a", "--yes")).toBe(2);
   });
@@ -155,24 +155,24 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
   it("keeps an output that a session of a program claims, and deletes it with that session", async () => {
     await fill("ses_a", { output: "claimed too" });
     const stores = library();
-    await stores.session("chat").spills.put("claimed too");
+    await stores.session("chat").outputs.put("claimed too");
     expect(await purge("--session", "ses_a", "--yes")).toBe(0);
-    expect(await count("spills")).toBe(1);
+    expect(await count("outputs")).toBe(1);
     expect(await purge("--session", "chat", "--yes")).toBe(0);
-    expect([await count("spills"), await count("spill_claims")]).toEqual([0, 0]);
+    expect([await count("outputs"), await count("output_claims")]).toEqual([0, 0]);
   });
 
   it("deletes by age, and never a program's own records", async () => {
     await fill("ses_old");
     await library().records("an-app").put({ id: "mine", value: 1, expected: "missing" });
     await run(`
-      update carryover.spills set used_at = used_at - interval '40 days';
+      update carryover.outputs set used_at = used_at - interval '40 days';
       update carryover.journal_entries set stored_at = stored_at - interval '40 days';
       update carryover.records set stored_at = stored_at - interval '40 days'`);
     await fill("ses_new");
     expect(await purge("--older-than", "30d", "--yes")).toBe(0);
     expect(await run("select session from carryover.journals")).toBe('"ses_new"');
-    expect(await count("spills")).toBe(2);
+    expect(await count("outputs")).toBe(2);
     expect(await run("select scope from carryover.records where id = '\"mine\"'")).toBe('"an-app"');
   });
 
@@ -180,14 +180,14 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     await fill("ses_a");
     await library().session("chat").journal.append("hello");
     await library().records("an-app").put({ id: "mine", value: 1, expected: "missing" });
-    await library().spills.put("nobody's");
+    await library().outputs.put("nobody's");
     const { root } = pluginFolders({ store: undefined, env: process.env });
     mkdirSync(root, { recursive: true });
     for (const log of ["plugin.log", "plugin.log.old"]) writeFileSync(join(root, log), "Fork 1 (a title)");
     expect(await purge("--all", "--yes")).toBe(0);
     expect(stderr).toBe("");
     for (const log of ["plugin.log", "plugin.log.old"]) expect(existsSync(join(root, log))).toBe(false);
-    for (const table of ["journals", "journal_entries", "spills", "spill_claims", "records"])
+    for (const table of ["journals", "journal_entries", "outputs", "output_claims", "records"])
       expect([table, await count(table)]).toEqual([table, 0]);
   });
 
@@ -195,16 +195,16 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     await fill("ses_open");
     await fill("ses_forking", { run: "goes-on" });
     await fill("ses_free");
-    await run("update carryover.spills set used_at = used_at - interval '1 hour'");
+    await run("update carryover.outputs set used_at = used_at - interval '1 hour'");
     await lease("i9", { process: ELSEWHERE, logs: ["ses_open"] });
     expect(await purge("--all", "--yes")).toBe(0);
     expect(stdout).toContain("1 program at work");
     expect(stdout).toMatch(/left alone[\s\S]*ses_open {2}process 7 on another-machine writes its log/);
     expect(stdout).toMatch(/left alone[\s\S]*ses_forking {2}fork 1 runs/);
     expect(await run("select session from carryover.journals order by 1")).toBe('"ses_forking"\n"ses_open"');
-    expect(await count("spills")).toBe(4);
+    expect(await count("outputs")).toBe(4);
     expect(await purge("--all", "--yes", "--force")).toBe(0);
-    expect([await count("journals"), await count("spills")]).toEqual([0, 0]);
+    expect([await count("journals"), await count("outputs")]).toEqual([0, 0]);
     // The sign of life of the one that runs.
     expect(await count("records")).toBe(1);
   });
@@ -228,7 +228,7 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     await lease("i9", { process: ELSEWHERE, logs: ["ses_other"] });
     expect(await purge("--session", "ses_a", "--yes")).toBe(2);
     expect(stderr).toContain("2 of the outputs");
-    expect([await count("journals"), await count("spills")]).toEqual([0, 2]);
+    expect([await count("journals"), await count("outputs")]).toEqual([0, 2]);
   });
 
   it("deletes nothing that came after the list was shown, and nothing that is used since", async () => {
@@ -238,9 +238,9 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     const request: PurgeRequest = { filter: { type: "all" }, force: "never", nowMs: Date.now() };
     const plan = planPurge(await readDatabaseInventory(stores), request);
     await fill("ses_new", { output: "said again later" });
-    await stores.spills.put("named by nobody, and new");
+    await stores.outputs.put("named by nobody, and new");
     await lease("i9", { process: ELSEWHERE, logs: ["ses_b"] });
-    await run("update carryover.spills set used_at = used_at - interval '1 hour'");
+    await run("update carryover.outputs set used_at = used_at - interval '1 hour'");
     const signal = new AbortController().signal;
     expect(await purgeDatabase(stores, { plan, request, signal })).toMatchObject({
       status: "purged",
@@ -249,7 +249,7 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
       problems: [],
     });
     expect(await run("select session from carryover.journals order by 1")).toBe('"ses_b"\n"ses_new"');
-    expect(await count("spills")).toBe(5);
+    expect(await count("outputs")).toBe(5);
   });
 
   it("shows nothing to a terminal that somebody wrote into the database for it", async () => {
@@ -277,10 +277,10 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     await fill("ses_a");
     await run(`
       create function carryover.refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
-      create trigger refuse before delete on carryover.spills for each row execute function carryover.refuse()`);
+      create trigger refuse before delete on carryover.outputs for each row execute function carryover.refuse()`);
     expect(await purge("--all", "--yes")).toBe(2);
     expect(stderr).toContain("all of it is gone or nothing is");
-    expect([await count("journals"), await count("spills"), await count("journal_entries")]).toEqual([
+    expect([await count("journals"), await count("outputs"), await count("journal_entries")]).toEqual([
       1, 2, 2,
     ]);
   });
@@ -289,13 +289,13 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
 describe.skipIf(postgres === undefined)("purging the stores of a database", () => {
   it("waits for a claim that is being made, and keeps what it claims", async () => {
     const stores = library();
-    const put = await stores.spills.put("claimed at the last moment");
+    const put = await stores.outputs.put("claimed at the last moment");
     const handle = put.status === "stored" ? put.handle : fail("not stored");
     const claiming = new pg.Client({ connectionString: postgres?.server.connectionString });
     await claiming.connect();
     await claiming.query("begin");
     await claiming.query(
-      "insert into carryover.spill_claims (sha256, claimant) values (decode($1, 'hex'), '\"s\"')",
+      "insert into carryover.output_claims (sha256, claimant) values (decode($1, 'hex'), '\"s\"')",
       [handle],
     );
     const purging = stores.purge(() => ({ sessions: [], records: [], outputs: [handle], minAgeMs: 0 }));
@@ -307,7 +307,7 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
     await claiming.query("commit");
     await claiming.end();
     expect(await purging).toMatchObject({ status: "purged", outputs: 0 });
-    expect(await stores.spills.get(handle)).toBe("claimed at the last moment");
+    expect(await stores.outputs.get(handle)).toBe("claimed at the last moment");
   });
 
   it("is done as a whole or not at all when the server is killed in the middle", async () => {
@@ -316,7 +316,7 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
     await run(`
       create function carryover.linger() returns trigger language plpgsql as $$
         begin perform pg_sleep(5); return old; end $$;
-      create trigger linger before delete on carryover.spills for each row execute function carryover.linger()`);
+      create trigger linger before delete on carryover.outputs for each row execute function carryover.linger()`);
     const everything = (inventory: PostgresInventory): RowsToDelete => ({
       sessions: inventory.logs.map(({ sessionId }) => sessionId),
       records: inventory.records,
@@ -331,13 +331,13 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
       .toBe("1");
     await postgres?.server.kill();
     await postgres?.server.restart();
-    expect([await count("journals"), await count("spills"), await count("journal_entries")]).toEqual([
+    expect([await count("journals"), await count("outputs"), await count("journal_entries")]).toEqual([
       1, 2, 2,
     ]);
-    await run("drop trigger linger on carryover.spills");
+    await run("drop trigger linger on carryover.outputs");
     await purging;
     expect(await stores.purge(everything)).toMatchObject({ status: "purged" });
-    expect([await count("journals"), await count("spills"), await count("records")]).toEqual([0, 0, 0]);
+    expect([await count("journals"), await count("outputs"), await count("records")]).toEqual([0, 0, 0]);
   }, 120_000);
 
   it("never takes an output from a session that stays, whoever puts and claims meanwhile", async () => {
@@ -364,9 +364,9 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
       for (let round = 0; round < 40; round += 1) {
         const session = `ses_${worker}_${round}`;
         const content = `content ${(worker + round) % 4}`.repeat(round % 7 === 0 ? 200_000 : 1);
-        const put = await stores.session(session).spills.put(content);
+        const put = await stores.session(session).outputs.put(content);
         const handle = put.status === "stored" ? put.handle : fail(put.reason);
-        expect(await stores.spills.get(handle)).toBe(content);
+        expect(await stores.outputs.get(handle)).toBe(content);
         if (round % 8 === 0) kept.push(handle);
         else over.push(session);
       }
@@ -374,7 +374,7 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
     await Promise.all([0, 1, 2].map(work));
     isWriting = false;
     expect(await purging).toBeGreaterThan(0);
-    for (const handle of kept) expect(await stores.spills.get(handle)).toBeDefined();
+    for (const handle of kept) expect(await stores.outputs.get(handle)).toBeDefined();
   }, 120_000);
 
   it("deletes no record that was changed since it was looked at", async () => {

@@ -27,7 +27,7 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
     const first = await place.putAged("a".repeat(600), 3 * HOUR_MS);
     await place.putAged("b".repeat(600), 2 * HOUR_MS);
     await place.putAged("c".repeat(600), HOUR_MS);
-    await place.stores.spills.get(first);
+    await place.stores.outputs.get(first);
     expect(await place.stores.clean({ maxBytes: 1_000 })).toMatchObject({
       removedBytes: 1_200,
       keptBytes: 600,
@@ -39,19 +39,19 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
     const place = open();
     await place.putAged("x".repeat(2_500_000), 2 * HOUR_MS);
     await Promise.all(
-      Array.from({ length: 1_200 }, (_, index) => place.stores.spills.put(`output ${index}`)),
+      Array.from({ length: 1_200 }, (_, index) => place.stores.outputs.put(`output ${index}`)),
     );
     await place.age(HOUR_MS);
     expect(await place.stores.clean({ maxBytes: 0 })).toMatchObject({
       removedOutputs: 1_201,
       keptOutputs: 0,
     });
-    expect(await place.count("spill_pieces")).toBe(0);
+    expect(await place.count("output_pieces")).toBe(0);
   });
 
   it("keeps what was used within the last minute, whatever the limits", async () => {
     const place = open();
-    await place.stores.spills.put("just now");
+    await place.stores.outputs.put("just now");
     const report = await place.stores.clean({ maxBytes: 0, maxAgeMs: 0 });
     expect(report).toMatchObject({ removedOutputs: 0, keptOutputs: 1 });
   });
@@ -59,16 +59,16 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
   it("never removes what a session claims, and counts every session that does", async () => {
     const place = open();
     const [one, other] = [place.stores.session("ses_1"), place.stores.session("ses_\0\ud800")];
-    const claimed = await put(one.spills, "seen by both");
-    await put(other.spills, "seen by both");
-    const large = await put(other.spills, "y".repeat(2_000_000));
+    const claimed = await put(one.outputs, "seen by both");
+    await put(other.outputs, "seen by both");
+    const large = await put(other.outputs, "y".repeat(2_000_000));
     await place.age(100 * DAY_MS);
     const everything = { maxBytes: 0, maxAgeMs: 0, minAgeMs: 0 };
     expect(await place.stores.clean(everything)).toMatchObject({ removedOutputs: 0, keptOutputs: 2 });
     expect(await place.stores.release("ses_\0\ud800")).toEqual({ status: "released" });
     expect(await place.stores.clean(everything)).toMatchObject({ removedOutputs: 1, keptOutputs: 1 });
     expect(await place.handlesLeft()).toEqual([claimed]);
-    expect(await one.spills.get(large)).toBeUndefined();
+    expect(await one.outputs.get(large)).toBeUndefined();
     await place.stores.release("ses_1");
     expect(await place.stores.clean(everything)).toMatchObject({ removedOutputs: 1, keptOutputs: 0 });
   });
@@ -85,8 +85,8 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
     const work = async (worker: number): Promise<void> => {
       for (let round = 0; round < 40; round += 1) {
         const session = `ses_${worker}_${round}`;
-        const handle = await put(place.stores.session(session).spills, `content ${round % 5}`);
-        expect(await place.stores.spills.get(handle)).toBe(`content ${round % 5}`);
+        const handle = await put(place.stores.session(session).outputs, `content ${round % 5}`);
+        expect(await place.stores.outputs.get(handle)).toBe(`content ${round % 5}`);
         if (round % 4 === 0) handles.push(handle);
         else await place.stores.release(session);
       }
@@ -104,7 +104,7 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
     const other = new pg.Client({ connectionString: postgres?.server.connectionString });
     await other.connect();
     await other.query("begin");
-    await other.query(place.named("update SCHEMA.spills set used_at = now()"));
+    await other.query(place.named("update SCHEMA.outputs set used_at = now()"));
     const cleaning = place.stores.clean({ maxBytes: 0 });
     await expect.poll(() => place.run(WAITING)).toBe("1");
     await other.query("commit");
@@ -121,7 +121,7 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
     };
     const machines = [0, 1, 2].map(() => open({ cleaning: "hourly", onCleaned }, schema));
     for (let round = 0; round < 3; round += 1)
-      await Promise.all(machines.map(({ stores }) => put(stores.spills, `round ${round}`)));
+      await Promise.all(machines.map(({ stores }) => put(stores.outputs, `round ${round}`)));
     await expect.poll(() => reports).toBe(1);
   });
 
@@ -170,21 +170,21 @@ function open(
     named,
     run,
     async putAged(text, ageMs) {
-      const handle = await put(stores.spills, text);
-      await run(`update SCHEMA.spills set used_at = ${past(ageMs)} where sha256 = '\\x${handle}'`);
+      const handle = await put(stores.outputs, text);
+      await run(`update SCHEMA.outputs set used_at = ${past(ageMs)} where sha256 = '\\x${handle}'`);
       return handle;
     },
-    age: async (ageMs) => void (await run(`update SCHEMA.spills set used_at = ${past(ageMs)}`)),
+    age: async (ageMs) => void (await run(`update SCHEMA.outputs set used_at = ${past(ageMs)}`)),
     async handlesLeft() {
-      const rows = await run("select encode(sha256, 'hex') from SCHEMA.spills order by used_at");
+      const rows = await run("select encode(sha256, 'hex') from SCHEMA.outputs order by used_at");
       return rows === "" ? [] : rows.split("\n");
     },
     count: async (table) => Number(await run(`select count(*) from SCHEMA.${table}`)),
   };
 }
 
-async function put(spills: PostgresStores["spills"], text: string): Promise<string> {
-  const stored = await spills.put(text);
+async function put(outputs: PostgresStores["outputs"], text: string): Promise<string> {
+  const stored = await outputs.put(text);
   if (stored.status === "failed") throw new Error(JSON.stringify(stored));
   return stored.handle;
 }

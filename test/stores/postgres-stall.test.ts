@@ -28,9 +28,9 @@ async function callAll(stores: PostgresStores): Promise<readonly boolean[]> {
     () => records.list(),
     () => stores.session("s").journal.append("entry"),
     () => stores.journal("s").read(),
-    () => stores.session("s").spills.put("text"),
-    () => stores.spills.put("large ".repeat(200_000)),
-    () => stores.spills.get("0".repeat(64)),
+    () => stores.session("s").outputs.put("text"),
+    () => stores.outputs.put("large ".repeat(200_000)),
+    () => stores.outputs.get("0".repeat(64)),
     () => stores.logs(),
     () => stores.release("s"),
   ];

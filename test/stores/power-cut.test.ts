@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { cleanSpills } from "../../src/stores/files/clean-spills.ts";
+import { cleanOutputs } from "../../src/stores/files/clean-outputs.ts";
 import type { FileSystem } from "../../src/stores/files/file-system.ts";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileOutputStore, outputPath } from "../../src/stores/files/output-store.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { createFileSpillStore, spillPath } from "../../src/stores/files/spill-store.ts";
 import { createSeededRandom } from "../rig/random-history/history.ts";
 import { runs } from "../rig/runs.ts";
 import { createPowerCutDisk, type PowerCutDisk } from "./power-cut-disk.ts";
@@ -30,11 +30,11 @@ const ways: Readonly<Record<string, Way>> = {
     await work(world, { name: "before" });
     const fs = world.disk.program();
     for (const event of world.log)
-      if (event.type === "done" && event.store === "spill")
-        fs.touch(spillPath(`${STATE}/spill`, event.handle), Date.now() - 8 * 24 * HOUR_MS);
+      if (event.type === "done" && event.store === "output")
+        fs.touch(outputPath(`${STATE}/outputs`, event.handle), Date.now() - 8 * 24 * HOUR_MS);
     // What was put before may go; what is put again meanwhile must stay.
     world.log.push({ type: "cleaned" });
-    const cleaning = cleanSpills({ root: `${STATE}/spill`, fs });
+    const cleaning = cleanOutputs({ root: `${STATE}/outputs`, fs });
     await Promise.all([cleaning, work(world, { name: "meanwhile" })]);
   },
 };
@@ -80,7 +80,7 @@ type Event =
       readonly version?: number;
     }
   | { readonly type: "done"; readonly store: "journal"; readonly value: string; readonly sequence: number }
-  | { readonly type: "done"; readonly store: "spill"; readonly text: string; readonly handle: string }
+  | { readonly type: "done"; readonly store: "output"; readonly text: string; readonly handle: string }
   | { readonly type: "cleaned" };
 
 interface Moment {
@@ -111,14 +111,15 @@ const STEPS = 12;
 /** A program that writes to all three stores. It ends where it is killed. */
 async function work(world: World, { name, callsUntilKill }: Program): Promise<void> {
   const { disk, log, chance, now } = world;
-  const { records, journal, spills } = openStores(disk.program(callsUntilKill), now);
+  const { records, journal, outputs } = openStores(disk.program(callsUntilKill), now);
   const versions = new Map<string, number>();
   for (let step = 0; step < STEPS; step += 1) {
     const which = chance();
     if (which < 0.3) {
       const text = chance() < 0.3 ? "the same for all" : `output ${step} of ${name}`;
-      const stored = await spills.put(text);
-      if (stored.status === "stored") log.push({ type: "done", store: "spill", text, handle: stored.handle });
+      const stored = await outputs.put(text);
+      if (stored.status === "stored")
+        log.push({ type: "done", store: "output", text, handle: stored.handle });
     } else if (which < 0.6) {
       const value = `entry ${step} of ${name}`;
       const appended = await journal.append(value);
@@ -153,7 +154,7 @@ function openStores(fs: FileSystem, now: () => number) {
   return {
     records: createFileRecordStore({ root: `${STATE}/forks/project`, fs, now }),
     journal: createFileJournal({ root: `${STATE}/journal`, session: "s", fs, now }),
-    spills: createFileSpillStore({ root: `${STATE}/spill`, fs, now, cleaning: "never" }),
+    outputs: createFileOutputStore({ root: `${STATE}/outputs`, fs, now, cleaning: "never" }),
   };
 }
 
@@ -161,7 +162,7 @@ function openStores(fs: FileSystem, now: () => number) {
 async function missingAfter(left: PowerCutDisk, log: readonly Event[]): Promise<readonly string[]> {
   const stores = openStores(left.program(), () => Date.now() - HOUR_MS);
   return [
-    ...(await missingSpills(stores, log)),
+    ...(await missingOutputs(stores, log)),
     ...(await missingEntries(stores, log)),
     ...(await missingRecords(stores, log)),
   ];
@@ -169,15 +170,15 @@ async function missingAfter(left: PowerCutDisk, log: readonly Event[]): Promise<
 
 type Stores = ReturnType<typeof openStores>;
 
-async function missingSpills({ spills }: Stores, log: readonly Event[]): Promise<readonly string[]> {
+async function missingOutputs({ outputs }: Stores, log: readonly Event[]): Promise<readonly string[]> {
   const lost: string[] = [];
   const cleanedAt = log.findIndex(({ type }) => type === "cleaned");
   for (const [index, event] of log.entries()) {
-    if (event.type !== "done" || event.store !== "spill" || index < cleanedAt) continue;
-    const text = await spills.get(event.handle);
+    if (event.type !== "done" || event.store !== "output" || index < cleanedAt) continue;
+    const text = await outputs.get(event.handle);
     if (text !== event.text) lost.push(`output ${JSON.stringify(event.text)}: ${JSON.stringify(text)}`);
   }
-  const again = await spills.put("after the cut");
+  const again = await outputs.put("after the cut");
   return again.status === "stored" ? lost : [...lost, again.reason];
 }
 

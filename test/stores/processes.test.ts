@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { bundleChild, type ChildProgram } from "./bundle-child.ts";
 import { fillerOf } from "./kill-protocol.ts";
 import { quickFolder, temporaryFolder } from "./temporary-folder.ts";
@@ -45,10 +45,10 @@ describe.each([2, 8])("%d processes", (processes) => {
     expect(indexes.size).toBe(processes);
   });
 
-  it("spill the same contents at the same time and all can be read", async () => {
+  it("save the same contents at the same time and all can be read", async () => {
     const root = temporaryFolder();
-    const reports = await runWriters(processes, ["spill", root, "30", "20000"]);
-    const store = createFileSpillStore({ root, cleaning: "never" });
+    const reports = await runWriters(processes, ["output", root, "30", "20000"]);
+    const store = createFileOutputStore({ root, cleaning: "never" });
     expect(new Set(reports.map((report) => JSON.stringify(report))).size).toBe(1);
     const { handles } = reports[0] as { readonly handles: readonly string[] };
     for (const [index, handle] of handles.entries()) {
@@ -57,7 +57,7 @@ describe.each([2, 8])("%d processes", (processes) => {
   });
 });
 
-it("spills one line of 100 MB with less than half of that in memory beyond the text", async () => {
+it("saves one line of 100 MB with less than half of that in memory beyond the text", async () => {
   const [report] = await runWriters(1, ["big", temporaryFolder(), "1", "100000000"]);
   const { extraBytes, bytes } = report as { readonly extraBytes: number; readonly bytes: number };
   expect(bytes).toBeGreaterThanOrEqual(100_000_000);

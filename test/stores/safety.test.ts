@@ -14,9 +14,9 @@ import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
 import { pathName } from "../../src/stores/files/path-name.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { bundleChild } from "./bundle-child.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -39,7 +39,7 @@ async function writeEach(root: string): Promise<readonly unknown[]> {
   return [
     await records.put({ id: "a", value: 1, expected: found.status === "found" ? found.version : "missing" }),
     await createFileJournal({ root: join(root, "journal"), session: "s" }).append("x".repeat(1_100_000)),
-    await createFileSpillStore({ root: join(root, "spill") }).put("x"),
+    await createFileOutputStore({ root: join(root, "outputs") }).put("x"),
   ];
 }
 
@@ -50,7 +50,7 @@ describe("a link", () => {
     mkdirSync(join(folder, "victim"));
     symlinkSync(join(folder, "victim"), root);
     const unsafe = { status: "failed", code: "UNSAFE_FOLDER" };
-    expect(await createFileSpillStore({ root }).put("x")).toMatchObject(unsafe);
+    expect(await createFileOutputStore({ root }).put("x")).toMatchObject(unsafe);
     expect(await createFileJournal({ root, session: "s" }).append("x")).toMatchObject(unsafe);
     expect(
       await createFileRecordStore({ root }).put({ id: "a", value: 1, expected: "missing" }),
@@ -58,27 +58,27 @@ describe("a link", () => {
     expect(readdirSync(join(folder, "victim"))).toEqual([]);
   });
 
-  it("in the place of a folder of spills is refused", async () => {
+  it("in the place of a folder of saved outputs is refused", async () => {
     const folder = temporaryFolder();
     const root = join(folder, "root");
-    const known = await createFileSpillStore({ root }).put("other");
-    const aimed = await createFileSpillStore({ root: join(folder, "elsewhere") }).put("text");
+    const known = await createFileOutputStore({ root }).put("other");
+    const aimed = await createFileOutputStore({ root: join(folder, "elsewhere") }).put("text");
     if (known.status === "failed" || aimed.status === "failed") throw new Error("not stored");
     mkdirSync(join(folder, "victim"), { mode: 0o700 });
     symlinkSync(join(folder, "victim"), join(root, aimed.handle.slice(0, 2)));
-    const outcome = await createFileSpillStore({ root }).put("text");
+    const outcome = await createFileOutputStore({ root }).put("text");
     expect(outcome).toMatchObject({ status: "failed", code: "UNSAFE_FOLDER" });
     expect(readdirSync(join(folder, "victim"))).toEqual([]);
   });
 
-  it("in the place of a spilled file is neither read nor written through", async () => {
+  it("in the place of a saved output is neither read nor written through", async () => {
     const folder = temporaryFolder();
     const root = join(folder, "root");
-    const stored = await createFileSpillStore({ root: join(folder, "elsewhere") }).put("text");
+    const stored = await createFileOutputStore({ root: join(folder, "elsewhere") }).put("text");
     if (stored.status === "failed" || stored.path === undefined) throw new Error("not stored");
     mkdirSync(join(root, stored.handle.slice(0, 2)), { recursive: true, mode: 0o700 });
     symlinkSync(stored.path, join(root, stored.handle.slice(0, 2), stored.handle));
-    const store = createFileSpillStore({ root });
+    const store = createFileOutputStore({ root });
     expect(await store.get(stored.handle)).toMatchObject({ status: "failed" });
     writeFileSync(stored.path, "victim");
     expect(await store.put("text")).toMatchObject({ status: "stored" });
@@ -130,8 +130,11 @@ describe("a link", () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, "real"));
     symlinkSync(join(folder, "real"), join(folder, "linked"));
-    const stored = await createFileSpillStore({ root: join(folder, "linked", "spill") }).put("x");
-    expect(stored).toMatchObject({ status: "stored", path: expect.stringContaining(join("real", "spill")) });
+    const stored = await createFileOutputStore({ root: join(folder, "linked", "outputs") }).put("x");
+    expect(stored).toMatchObject({
+      status: "stored",
+      path: expect.stringContaining(join("real", "outputs")),
+    });
   });
 });
 
@@ -165,7 +168,7 @@ describe("files and folders", () => {
     await writeEach(root);
     for (const path of [root, ...everythingBelow(root)]) chmodSync(path, 0o755);
     for (const outcome of await writeEach(root)) expect(outcome).not.toMatchObject({ status: "failed" });
-    for (const name of ["records", "journal", "spill"])
+    for (const name of ["records", "journal", "outputs"])
       expect(lstatSync(join(root, name)).mode & 0o777).toBe(0o700);
   });
 
@@ -176,7 +179,7 @@ describe("files and folders", () => {
     { name: "a project", mode: 0o755, holds: ["package.json", "src"] },
   ])("are refused in $name, which keeps its rights, with what to do", async ({ mode, holds }) => {
     const root = temporaryFolder();
-    const stores = ["records", "journal", "spill"].map((name) => join(root, name));
+    const stores = ["records", "journal", "outputs"].map((name) => join(root, name));
     for (const folder of stores) {
       mkdirSync(folder);
       for (const file of holds) writeFileSync(join(folder, file), "x");
@@ -197,7 +200,7 @@ describe("files and folders", () => {
   it.skipIf(process.getuid?.() !== 0)("of another user are refused", async () => {
     const root = temporaryFolder();
     execFileSync("chown", ["12345", root]);
-    const outcome = await createFileSpillStore({ root }).put("x");
+    const outcome = await createFileOutputStore({ root }).put("x");
     expect(outcome).toMatchObject({ status: "failed", code: "UNSAFE_FOLDER" });
   });
 });
@@ -215,7 +218,7 @@ describe("an id from outside", () => {
       const journal = createFileJournal({ root: join(root, "journals"), session: id, durable: false });
       expect(await journal.append(id)).toMatchObject({ status: "appended" });
       expect((await journal.read()).entries).toMatchObject([{ value: id }]);
-      expect(await createFileSpillStore({ root: join(root, "spill") }).get(id)).toBeUndefined();
+      expect(await createFileOutputStore({ root: join(root, "outputs") }).get(id)).toBeUndefined();
     }
     for (const id of ids) expect(await records.get(id)).toMatchObject({ status: "found", id, value: id });
     expect(new Set(ids.map(pathName)).size).toBe(24);

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileOutputStore } from "../../src/stores/files/output-store.ts";
 import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { fillerOf } from "./kill-protocol.ts";
 
 // One of several writers on the same store; prints what it has to report as one line of JSON.
 const [task = "", root = "", countText, sizeText] = process.argv.slice(2);
 const count = Number(countText);
 const sizeBytes = Number(sizeText);
-const tasks: Readonly<Record<string, () => Promise<unknown>>> = { update, append, spill, big, each };
+const tasks: Readonly<Record<string, () => Promise<unknown>>> = { update, append, output, big, each };
 process.stdout.write(JSON.stringify(await tasks[task]?.()));
 
 /** Adds 1 to the same record `count` times. */
@@ -39,8 +39,8 @@ async function append(): Promise<unknown> {
 }
 
 /** Puts the same `count` contents as all other writers do. */
-async function spill(): Promise<unknown> {
-  const store = createFileSpillStore({ root, durable: false });
+async function output(): Promise<unknown> {
+  const store = createFileOutputStore({ root, durable: false });
   const handles: string[] = [];
   for (let index = 0; index < count; index += 1) {
     const outcome = await store.put(fillerOf(`shared ${index}`, sizeBytes));
@@ -53,7 +53,7 @@ async function spill(): Promise<unknown> {
 /** Spills one line of `sizeBytes` and tells how much memory that took beyond the text itself. */
 async function big(): Promise<unknown> {
   const text = fillerOf("one line without any break", sizeBytes);
-  const store = createFileSpillStore({ root, durable: false });
+  const store = createFileOutputStore({ root, durable: false });
   // Makes one flat string of it, which is the caller's memory and not the store's.
   text.charCodeAt(text.length - 1);
   await store.put("warm up");
@@ -71,6 +71,6 @@ async function each(): Promise<unknown> {
   const journal = createFileJournal({ root: join(root, "journals"), session: "s" });
   await journal.append("short");
   await journal.append(fillerOf("long", 1_100_000));
-  await createFileSpillStore({ root: join(root, "spill") }).put("text");
+  await createFileOutputStore({ root: join(root, "outputs") }).put("text");
   return {};
 }

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
-import { costRows, dearest, priceSources, rewritingLine } from "../../cost/describe-cost.ts";
-import { describeBreak, explainCost, type SessionCost } from "../../cost/explain-cost.ts";
+import { cacheMissLine, costRows, mostExpensive, priceSources } from "../../cost/describe-cost.ts";
+import { describeMiss, explainCost, type SessionCost } from "../../cost/explain-cost.ts";
 import { readRequests } from "../../cost/read-requests.ts";
 import { editsInForce } from "../../plugin/stores/edits-in-force.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
@@ -47,18 +47,18 @@ export async function statusOf(
   now: readonly string[] = [],
 ): Promise<string> {
   const entries = await readEntries(sessionId, env);
-  const bounded = entries.filter((entry) => entry.type === "tool-output");
-  const helped = entries.filter((entry) => entry.type === "other" && entry.name === "put-back");
+  const trimmed = entries.filter((entry) => entry.type === "tool-output");
+  const helped = entries.filter((entry) => entry.type === "other" && entry.name === "restored");
   const edits = editsInForce(entries);
   const pruned = edits.filter(({ type }) => type === "batch").length;
   const compacted = edits.length - pruned;
   const facts = [
-    ...(bounded.length > 0
-      ? [`${plural(bounded.length, "output")} bounded`, `${formatBytes(keptOut(bounded))} kept out`]
+    ...(trimmed.length > 0
+      ? [`${plural(trimmed.length, "output")} trimmed (${formatBytes(trimmedBytes(trimmed))})`]
       : []),
     ...(pruned > 0 ? [`pruned ${plural(pruned, "time")}`] : []),
     ...(compacted > 0 ? [plural(compacted, "compaction")] : []),
-    ...(helped.length > 0 ? [`put back after ${plural(helped.length, "compaction")}`] : []),
+    ...(helped.length > 0 ? [`restored after ${plural(helped.length, "compaction")}`] : []),
     ...now,
   ];
   return facts.length > 0 ? `carryover: ${facts.join(" · ")}` : NOTHING_DONE;
@@ -107,7 +107,7 @@ function contextLines(transcript: Transcript, entries: readonly PluginEntry[]): 
     ...largest.map(({ tool, tokens, chars }) =>
       row("", `${tool}: ${formatNumber(tokens)} tokens, ${formatNumber(chars)} characters`),
     ),
-    ...boundedLines(entries),
+    ...trimmedLines(entries),
     ...editsInForce(entries)
       .slice(-SHOWN)
       .map(({ type, edits, savedTokens }) =>
@@ -128,17 +128,17 @@ function contextLines(transcript: Transcript, entries: readonly PluginEntry[]): 
 /** How many outputs are listed. */
 const SHOWN = 5;
 
-function boundedLines(entries: readonly PluginEntry[]): readonly string[] {
-  const bounded = entries.filter((entry) => entry.type === "tool-output");
-  if (bounded.length === 0) return [row("bounded", "no output was too long yet")];
-  const shown = bounded.reduce((sum, { shownChars }) => sum + shownChars, 0);
-  const total = bounded.reduce((sum, { totalChars }) => sum + totalChars, 0);
+function trimmedLines(entries: readonly PluginEntry[]): readonly string[] {
+  const trimmed = entries.filter((entry) => entry.type === "tool-output");
+  if (trimmed.length === 0) return [row("trimmed", "no output was too long yet")];
+  const shown = trimmed.reduce((sum, { shownChars }) => sum + shownChars, 0);
+  const total = trimmed.reduce((sum, { totalChars }) => sum + totalChars, 0);
   return [
     row(
-      "bounded",
-      `${plural(bounded.length, "output")}: ${formatBytes(shown)} of ${formatBytes(total)} shown, the rest by recall`,
+      "trimmed",
+      `${plural(trimmed.length, "output")}: ${formatBytes(shown)} of ${formatBytes(total)} shown, the rest by recall`,
     ),
-    ...bounded
+    ...trimmed
       .slice(-SHOWN)
       .map(({ tool, shownChars, totalChars, handle = "" }) =>
         row(
@@ -147,7 +147,7 @@ function boundedLines(entries: readonly PluginEntry[]): readonly string[] {
         ),
       ),
     row(
-      "kept out",
+      "left out",
       `${formatBytes(total - shown)}, about ${formatNumber(Math.round((total - shown) / CHARS_PER_TOKEN))} tokens`,
     ),
   ];
@@ -155,22 +155,22 @@ function boundedLines(entries: readonly PluginEntry[]): readonly string[] {
 
 function compactionLines(entries: readonly PluginEntry[]): readonly string[] {
   const others = entries.filter((entry) => entry.type === "other");
-  const shadows = others.filter(({ name }) => name === "shadow");
-  const putBack = others.filter(({ name }) => name === "put-back");
-  if (shadows.length + putBack.length === 0) return [];
-  const chars = putBack.reduce((sum, { value }) => sum + (asNumber(value.chars) ?? 0), 0);
+  const backups = others.filter(({ name }) => name === "backup-summary");
+  const restored = others.filter(({ name }) => name === "restored");
+  if (backups.length + restored.length === 0) return [];
+  const chars = restored.reduce((sum, { value }) => sum + (asNumber(value.chars) ?? 0), 0);
   return [
-    row("compactions", `${shadows.length}; put back after them: ${formatNumber(chars)} characters`),
-    ...shadows
+    row("compactions", `${backups.length}; restored after them: ${formatNumber(chars)} characters`),
+    ...backups
       .slice(-SHOWN)
-      .map(({ value }) => row("", `shadow: ${asString(value.path) ?? asString(value.handle) ?? ""}`)),
+      .map(({ value }) => row("", `backup summary: ${asString(value.path) ?? asString(value.handle) ?? ""}`)),
   ];
 }
 
 function costLines(cost: SessionCost, entries: readonly PluginEntry[]): readonly string[] {
-  const { totals, breaks, requests } = cost;
+  const { totals, misses, requests } = cost;
   const models = [...new Set(requests.flatMap(({ model }) => model?.id ?? []))];
-  const bounded = entries.filter((entry) => entry.type === "tool-output");
+  const trimmed = entries.filter((entry) => entry.type === "tool-output");
   const [source] = priceSources(cost);
   return [
     row("requests", `${totals.requests}${models.length > 0 ? ` (${models.join(", ")})` : ""}`),
@@ -181,19 +181,19 @@ function costLines(cost: SessionCost, entries: readonly PluginEntry[]): readonly
         : `${formatUSD(totals.costUSD)}${source === undefined ? "" : ` (prices: ${source})`}`,
     ),
     ...costRows(cost).map(([name, costUSD, text]) => row("", `${name}: ${text}, ${formatUSD(costUSD)}`)),
-    row("rewriting", rewritingLine(cost)),
-    ...dearest(breaks, SHOWN).map((each) =>
+    row("cache misses", cacheMissLine(cost)),
+    ...mostExpensive(misses, SHOWN).map((each) =>
       row(
         "",
-        `request ${each.request + 1}: ${formatNumber(each.rewrittenTokens)} tokens, ${describeBreak(each)}`,
+        `request ${each.request + 1}: ${formatNumber(each.missedTokens)} tokens, ${describeMiss(each)}`,
       ),
     ),
-    row("kept out", `${formatBytes(keptOut(bounded))} of ${plural(bounded.length, "long output")}`),
+    row("trimmed", `${formatBytes(trimmedBytes(trimmed))} of ${plural(trimmed.length, "long output")}`),
   ];
 }
 
-function keptOut(bounded: readonly Extract<PluginEntry, { readonly type: "tool-output" }>[]): number {
-  return bounded.reduce((total, { shownChars, totalChars }) => total + totalChars - shownChars, 0);
+function trimmedBytes(trimmed: readonly Extract<PluginEntry, { readonly type: "tool-output" }>[]): number {
+  return trimmed.reduce((total, { shownChars, totalChars }) => total + totalChars - shownChars, 0);
 }
 
 function row(name: string, text: string): string {

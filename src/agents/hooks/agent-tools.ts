@@ -15,7 +15,7 @@ import type { ModelFacts, StartAnswer } from "../../plugin/host/host-parts.ts";
 import { createForkTools } from "../../plugin/tools/fork-tools.ts";
 import { createRecallTool } from "../../plugin/tools/recall-tool.ts";
 import { asString } from "../../text/unknown-value.ts";
-import type { SpillStore } from "../../tool-output/spill.ts";
+import type { OutputStore } from "../../tool-output/output-store.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { CHILD_VARIABLE } from "../files/child-process.ts";
 import { createFileHost, type FileHost } from "../files/file-host.ts";
@@ -27,9 +27,9 @@ import type { HookAgent } from "./hook-agent.ts";
 import type { McpServer } from "./serve-mcp.ts";
 
 /**
- * The tools of ours in an agent of hooks. `recall` finds what we bounded, what the agent keeps in files of its own, and what
- * a compaction took out of the window, which is still in the session's file. `fork` starts a child in the agent's own program
- * and may do so within what the session that calls it may do; a child has only `recall`.
+ * The tools of ours in an agent of hooks. `recall` finds what we trimmed, what the agent keeps in files of its own, and
+ * what a compaction took out of the window, which is still in the session's file. `fork` starts a child in the agent's
+ * own program and may do so within what the session that calls it may do; a child has only `recall`.
  */
 export async function createAgentTools(agent: HookAgent, setup: AgentToolsSetup): Promise<AgentTools> {
   const { env, directory, log, version } = setup;
@@ -42,7 +42,7 @@ export async function createAgentTools(agent: HookAgent, setup: AgentToolsSetup)
   const base = createPluginContext({ host, options, env });
   const outputFolder = async (): Promise<string | undefined> =>
     callingFile === undefined ? undefined : agent.outputFolder?.(callingFile);
-  const context = { ...base, spills: withAgentsFiles(base.spills, outputFolder) };
+  const context = { ...base, outputs: withAgentsFiles(base.outputs, outputFolder) };
   const forks = createForks(context);
   const parts = { context, forks };
   const recall = createRecallTool(parts);
@@ -145,7 +145,7 @@ function modelOf({ name }: HookAgent, transcript: Transcript): ModelFacts {
 }
 
 /** The store, and behind it the files in which the agent itself keeps whole outputs, by name or by path. */
-function withAgentsFiles(store: SpillStore, folder: () => Promise<string | undefined>): SpillStore {
+function withAgentsFiles(store: OutputStore, folder: () => Promise<string | undefined>): OutputStore {
   return {
     put: (content) => store.put(content),
     async get(handle) {

@@ -96,12 +96,10 @@ describe("a finished output", () => {
     writeSession(typed("Go"));
     expect(await statusOf(SESSION, env())).toBe("carryover: nothing to do yet");
     await answer(afterBash(numbers(5_000)));
-    await expect
-      .poll(() => statusOf(SESSION, env()))
-      .toMatch(/^carryover: 1 output bounded · [\d.]+ KB kept out$/);
+    await expect.poll(() => statusOf(SESSION, env())).toMatch(/^carryover: 1 output trimmed \([\d.]+ KB\)$/);
     const question = { what: "context", sessionId: SESSION, directory: "/project", env: env() };
     expect(await reportOf(claudeCode, question)).toMatch(
-      /bounded +1 output[\s\S]*\nkept out +.*about [\d,]+ tokens/,
+      /trimmed +1 output[\s\S]*\nleft out +.*about [\d,]+ tokens/,
     );
   });
 
@@ -155,7 +153,7 @@ describe("a compaction", () => {
     expect(await answer({ hook_event_name: "SessionStart", source: "compact" })).toBeUndefined();
   });
 
-  it("is told what its summary must keep, not to leave out what the user said, and leaves a shadow", async () => {
+  it("is told what its summary must keep, not to leave out what the user said, and leaves a backup summary", async () => {
     writeSession(...TALK);
     const text = await answer({
       hook_event_name: "PreCompact",
@@ -167,7 +165,9 @@ describe("a compaction", () => {
     expect(text).toMatch(/^Keep what the user said/);
     expect(text).not.toMatch(/do not copy/i);
     const question = { what: "context", sessionId: SESSION, directory: "/project", env: env() };
-    await expect.poll(() => reportOf(claudeCode, question)).toMatch(/compactions +1[\s\S]*shadow: .*spill/);
+    await expect
+      .poll(() => reportOf(claudeCode, question))
+      .toMatch(/compactions +1[\s\S]*backup summary: .*output/);
   });
 
   it("gets back what was said and done, in the words of the user alone", async () => {

@@ -1,10 +1,10 @@
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
-import { openSpills } from "../../plugin/stores/file-stores.ts";
+import { openOutputStore } from "../../plugin/stores/file-stores.ts";
 import { CLEANED_FILE } from "../../plugin/stores/folders.ts";
-import { type BoundingContext, createBoundToolOutput } from "../../plugin/window/bound-output.ts";
-import { summaryInstructions } from "../../plugin/window/put-back.ts";
+import { summaryInstructions } from "../../plugin/window/restore-after-compaction.ts";
+import { createToolOutputTrimming, type TrimmingContext } from "../../plugin/window/trim-output.ts";
 import { asString, type UnknownObject } from "../../text/unknown-value.ts";
 import { sizeOf } from "../files/file-end.ts";
 import { waitingForks } from "../files/process-notes.ts";
@@ -23,9 +23,9 @@ import {
 import { type SummaryNote, waitForNote, writeNote } from "./summary-note.ts";
 
 /**
- * What one hook answers, if anything. A finished output is bounded: both ends stay, the whole goes under a handle. Before
- * the agent sums up, its request is told what it must keep, and a readable shadow of the window is kept. After it, the
- * user's own words, pins, files and open work are put back, in as many hooks as the agent needs for them.
+ * What one hook answers, if anything. A finished output is trimmed: both ends stay, the whole goes under a handle.
+ * Before the agent sums up, its request is told what it must keep, and a readable backup summary of the window is kept. After
+ * it, the user's own words, pins, files and open work are restored, in as many hooks as the agent needs for them.
  *
  * An agent waits for each: what needs the whole session or the whole plugin is loaded only then.
  */
@@ -48,8 +48,8 @@ export async function answerHook(payload: UnknownObject, moment: HookMoment): Pr
   const isHelped = options.compaction !== "off" && options.profile !== "documented";
   switch (payload.hook_event_name) {
     case "PostToolUse":
-      // An output that is bounded says so alone; results of forks come with the next one.
-      return (await boundOutput(session)) ?? deliverResults(session);
+      // An output that is trimmed says so alone; results of forks come with the next one.
+      return (await trimOutput(session)) ?? deliverResults(session);
     case "UserPromptSubmit":
       return (await askedReport(session)) ?? deliverResults(session);
     case "PreCompact":
@@ -93,25 +93,25 @@ async function askedReport(session: HookSession): Promise<string | undefined> {
   return agent.addContext("UserPromptSubmit", text);
 }
 
-async function boundOutput(session: HookSession): Promise<string | undefined> {
+async function trimOutput(session: HookSession): Promise<string | undefined> {
   const { agent, payload, sessionId } = session;
   const output = agent.readOutput(payload);
-  // Our own tools are bounded where they answer.
+  // Our own tools are trimmed where they answer.
   if (output === undefined || OWN_TOOL.test(output.tool)) return undefined;
   const { replace, ...finished } = output;
-  const context = inDatabase(session) ? await session.loadContext() : boundingContext(session, output);
-  const change = await createBoundToolOutput(context).afterTool?.({ ...finished, sessionId });
+  const context = inDatabase(session) ? await session.loadContext() : trimmingContext(session, output);
+  const change = await createToolOutputTrimming(context).afterTool?.({ ...finished, sessionId });
   if (change?.type !== "replace") return undefined;
   leaveCleaning(session);
   return replace(change.text);
 }
 
-/** What bounding needs of the plugin, and nothing else of it. */
-function boundingContext(session: HookSession, { path }: HookOutput): BoundingContext {
+/** What trimming needs of the plugin, and nothing else of it. */
+function trimmingContext(session: HookSession, { path }: HookOutput): TrimmingContext {
   const { options, leaveToAnother, loadContext, log } = session;
   return {
     options,
-    spills: openSpills(foldersOf(session), {
+    outputs: openOutputStore(foldersOf(session), {
       // What lies in the agent's own file too need not be waited for until it is on the disk.
       durable: path === undefined,
       cleaning: leaveToAnother === undefined ? "hourly" : "never",
@@ -150,7 +150,7 @@ function leaveCleaning(session: HookSession): void {
 const CLEANING_INTERVAL_MS = 3_600_000;
 
 /**
- * The agent waits for the instructions only. A shadow, and what will be put back, are made by another process in the time that
+ * The agent waits for the instructions only. A backup summary, and what will be restored, are made by another process in the time that
  * the agent's own summary takes.
  */
 async function beforeSummary(session: HookSession): Promise<string | undefined> {
@@ -164,7 +164,7 @@ async function beforeSummary(session: HookSession): Promise<string | undefined> 
   else
     await loadWhole()
       .then(({ prepareSummary }) => prepareSummary({ ...session, payload: moment }))
-      .catch((cause: unknown) => log("warn", "no shadow of a compaction", { cause: String(cause) }));
+      .catch((cause: unknown) => log("warn", "no backup summary of a compaction", { cause: String(cause) }));
   return agent.instructSummary?.(summaryInstructions());
 }
 
@@ -174,12 +174,12 @@ async function afterSummary(session: HookSession): Promise<string | undefined> {
   const noted = session.noted ?? (await waitForNote(notePlace(session), { part, file }));
   const pieces = noted.pieces ?? (await workOut(session, { file, note: noted.note }));
   const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  if (part === 1 && chars > 0) record(session, { type: "put-back", chars });
+  if (part === 1 && chars > 0) record(session, { type: "restored", chars });
   const piece = pieces[part - 1];
   return piece === undefined ? undefined : agent.addContext("SessionStart", piece);
 }
 
-/** What is put back where no note says it; the first of several hooks writes it down for the others. */
+/** What is restored where no note says it; the first of several hooks writes it down for the others. */
 async function workOut(session: HookSession, { file, note }: LeftToRead): Promise<readonly string[]> {
   const bytes = sizeOf(file);
   let pieces: readonly string[] = [];

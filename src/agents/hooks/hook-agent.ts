@@ -50,7 +50,7 @@ export interface HookOutput {
   replace(text: string): string | undefined;
 }
 
-/** Whether an output may be too long, looked at without loading what bounds it: most outputs are short. */
+/** Whether an output may be too long, looked at without loading what trims it: most outputs are short. */
 export function mayBeTooLong({ text, noticeChars }: Pick<HookOutput, "text" | "noticeChars">): boolean {
   if (noticeChars !== undefined || text.length > SHORT_UNITS) return true;
   let lines = 0;

@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import type { JournalRecord, PluginContext } from "../../plugin/context/context.ts";
 import type { PluginOptions } from "../../plugin/context/options.ts";
 import type { AgentHost } from "../../plugin/host/agent-host.ts";
-import { openJournal, openSpills } from "../../plugin/stores/file-stores.ts";
+import { openJournal, openOutputStore } from "../../plugin/stores/file-stores.ts";
 import { type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import type { UnknownObject } from "../../text/unknown-value.ts";
-import type { SpillStore } from "../../tool-output/spill.ts";
+import type { OutputStore } from "../../tool-output/output-store.ts";
 import { messageText, type Transcript } from "../../transcript/message.ts";
 import { createChildNotes } from "../child-notes.ts";
 import type { AgentPlace } from "../places.ts";
@@ -51,8 +51,8 @@ export function inDatabase({ options: { store } }: Pick<HookSession, "options">)
 }
 
 /** The outputs that are kept whole. */
-export async function openOutputs(session: HookSession): Promise<SpillStore> {
-  return inDatabase(session) ? (await session.loadContext()).spills : openSpills(foldersOf(session));
+export async function openOutputs(session: HookSession): Promise<OutputStore> {
+  return inDatabase(session) ? (await session.loadContext()).outputs : openOutputStore(foldersOf(session));
 }
 
 /** Writes to the log of the session. Returns at once; the process ends when it is written. */

@@ -81,7 +81,7 @@ const logged = (): readonly string[] => {
 const NOTHING = { status: 0, stdout: "", stderr: "" };
 
 describe("a hook as a program", () => {
-  it("bounds a long output and says nothing of a short one", () => {
+  it("trims a long output and says nothing of a short one", () => {
     expect(run(payload("short"))).toMatchObject(NOTHING);
     expect(run(payload(LONG)).stdout).toMatch(/^\{"hookSpecificOutput".*sha256 [0-9a-f]{64}/);
     expect(logged()).toEqual([]);
@@ -130,7 +130,7 @@ describe("a hook as a program", () => {
     writeFileSync(file, '{"type":"summary"}\n');
     const note = { of: "claude-code s1", atMs: Date.now(), bytes: 0, words: ["Make it fast"] };
     const all = ["first piece", "second piece"];
-    writeFileSync(join(folder, "put-back.json"), JSON.stringify({ ...note, all }));
+    writeFileSync(join(folder, "restore.json"), JSON.stringify({ ...note, all }));
     const loaded = join(home, "loaded.cjs");
     const list = `require("node:fs").appendFileSync("${home}/loaded", Object.keys(require.cache).join("\\n"))`;
     writeFileSync(loaded, `process.on("exit", () => ${list});`);
@@ -143,7 +143,7 @@ describe("a hook as a program", () => {
     expect(JSON.parse(said("1")).hookSpecificOutput.additionalContext).toBe("first piece");
     expect(readFileSync(join(home, "loaded"), "utf8")).toContain("answer-hook");
     const [journal = ""] = readdirSync(join(folder, "journal"));
-    expect(readFileSync(join(folder, "journal", journal), "utf8")).toContain('"put-back","chars":23');
+    expect(readFileSync(join(folder, "journal", journal), "utf8")).toContain('"restored","chars":23');
   });
 
   it("leaves an output as it is where its folder is a file, or cannot be made", () => {

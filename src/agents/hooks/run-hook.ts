@@ -68,7 +68,7 @@ async function answerOf(
   return piece === undefined ? undefined : hook.agent.addContext("SessionStart", piece);
 }
 
-/** What is put back after a summary, as far as it was prepared: of several hooks at once only the first loads anything. */
+/** What is restored after a summary, as far as it was prepared: of several hooks at once only the first loads anything. */
 async function readNoted(
   { hook_event_name, source, transcript_path, session_id }: UnknownObject,
   { agent: { name }, part }: Hook,

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PUT_BACK_FILE } from "../../plugin/stores/folders.ts";
+import { RESTORE_FILE } from "../../plugin/stores/folders.ts";
 import { jsonOrText } from "../../text/json.ts";
 import { asNumber, asObject } from "../../text/unknown-value.ts";
 import { sizeOf, tailOf } from "../files/file-end.ts";
@@ -12,10 +12,10 @@ export interface SummaryNote {
   readonly bytes: number;
   /** The texts of the user; unset as long as it is not worked out. */
   readonly words?: readonly string[];
-  /** What is put back where none of them is still sent, and where all are. */
+  /** What is restored where none of them is still sent, and where all are. */
   readonly all?: readonly string[];
   readonly others?: readonly string[];
-  /** What is put back, where the first of several hooks had to work it out for all of them. */
+  /** What is restored, where the first of several hooks had to work it out for all of them. */
   readonly pieces?: readonly string[];
 }
 
@@ -50,7 +50,7 @@ function readNote(place: NotePlace): SummaryNote | undefined {
 }
 
 /**
- * The note of this session once it says what is put back, and that, if nothing has to be loaded to know it. The first of
+ * The note of this session once it says what is restored, and that, if nothing has to be loaded to know it. The first of
  * several hooks waits for what is being prepared, and gets a note that has to be looked into; the others wait for the first.
  */
 export async function waitForNote(place: NotePlace, { part, file }: NoteReader): Promise<ReadNote> {
@@ -90,7 +90,7 @@ const MAX_WAIT_MS = 3_000;
 const PAUSE_MS = 10;
 
 function noteFile({ folder }: NotePlace): string {
-  return join(folder, PUT_BACK_FILE);
+  return join(folder, RESTORE_FILE);
 }
 
 function ownerOf({ agent, sessionId }: NotePlace): string {

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { type Compacted, type CompactOutcome, compact } from "../../compaction/compact.ts";
 import type { CompactionPlan, NothingToCompact } from "../../compaction/plan/plan-compaction.ts";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
@@ -40,7 +40,8 @@ export function compactCommand(): Command {
     .option("--model <name>", "the model that writes the summary; needs --url")
     .option("--url <url>", "an OpenAI-compatible API, such as http://localhost:11434/v1")
     .option("--key-env <name>", "the environment variable that holds the key for it")
-    .option("--fold", "sum up without a model, mechanically")
+    .option("--local", "summarize without a model")
+    .addOption(new Option("--fold").hideHelp())
     .option("--out <file>", "write the compacted session to another file")
     .option(...FORCE_OPTION)
     .option("--write", "write the compacted session into the file itself; a copy is kept beside it")
@@ -53,9 +54,9 @@ Examples:
   carryover compact session.jsonl
   carryover compact session.jsonl --model qwen3 --url http://localhost:11434/v1 --out compacted.jsonl
   carryover compact session.jsonl --model gpt-5-mini --url https://api.openai.com/v1 --key-env OPENAI_API_KEY --write
-  carryover compact session.json --fold > compacted.json
+  carryover compact session.json --local > compacted.json
 
-Without --model and --fold nothing is done and nothing leaves the machine. With them the compacted session, in the
+Without --model and --local nothing is done and nothing leaves the machine. With them the compacted session, in the
 format of the file, goes to standard output unless --out or --write is given. Secrets are redacted before anything
 is sent.`;
 
@@ -66,6 +67,8 @@ interface CompactFlags extends ModelsFlag {
   readonly model?: string;
   readonly url?: string;
   readonly keyEnv?: string;
+  readonly local?: true;
+  /** As it was called before. */
   readonly fold?: true;
   readonly out?: string;
   readonly force?: true;
@@ -73,9 +76,10 @@ interface CompactFlags extends ModelsFlag {
 }
 
 async function runCompact(named: string, flags: CompactFlags): Promise<void> {
+  if (flags.fold) throw new CliError("--fold is now --local", ["Give --local in its place."]);
   const summarizer = readSummarizer(flags);
   const path = await sessionPath(named);
-  const isDryRun = summarizer === undefined && !flags.fold;
+  const isDryRun = summarizer === undefined && !flags.local;
   checkOutputFlags(path, flags, isDryRun);
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
   const version = flags.write ? await fileVersion(path) : undefined;
@@ -128,7 +132,7 @@ function noUsableSummary({ degraded, detail }: Compacted): CliError {
   const said = detail === undefined ? "" : ` (${terminalText(detail, MAX_DETAIL_CHARS)})`;
   return new CliError(
     `The model gave no summary that can be used: ${degraded}${said}`,
-    ["Nothing was changed. Try again, name another model, or use --fold to sum up without one."],
+    ["Nothing was changed. Try again, name another model, or use --local to summarize without one."],
     { exitCode: EXIT_CODES.outside },
   );
 }
@@ -177,12 +181,12 @@ async function writeOutput(text: string, { version, out, file }: OutputPlace): P
 }
 
 /** The model that writes the summary, if one is named; throws where the flags do not fit together. */
-function readSummarizer({ model, url, keyEnv, fold }: CompactFlags): Summarizer | undefined {
+function readSummarizer({ model, url, keyEnv, local }: CompactFlags): Summarizer | undefined {
   if (model === undefined && url === undefined) {
     if (keyEnv !== undefined) throw new CliError("--key-env is for a model", ["Add --model and --url."]);
     return undefined;
   }
-  if (fold) throw new CliError("--fold is without a model", ["Leave out --fold, or --model and --url."]);
+  if (local) throw new CliError("--local is without a model", ["Leave out --local, or --model and --url."]);
   if (model === undefined || url === undefined)
     throw new CliError("--model and --url belong together", ["Name the model, and where its API is."]);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
@@ -198,7 +202,7 @@ function checkOutputFlags(path: string, { write, out }: CompactFlags, isDryRun: 
   if (write && path === "-") throw new CliError("Standard input cannot be written to", ["Use --out <file>."]);
   if (isDryRun && (write || out !== undefined))
     throw new CliError("There is nothing to write: without a model this only shows what would be done", [
-      "Add --model and --url, or --fold to sum up without a model.",
+      "Add --model and --url, or --local to sum up without a model.",
     ]);
 }
 
@@ -215,15 +219,15 @@ function describeCompaction(
     return { status: "unchanged" as const, format, reason, tokensBefore };
   }
   const changedParts = outcome.edits.filter(({ type }) => type === "hide-part" || type === "replace-part");
-  const { userWords, filesRead, filesCreated = [], filesChanged, anchors } = plan.facts;
+  const { userWords, filesRead, filesCreated = [], filesChanged, keyFacts } = plan.facts;
   return {
     status: isDryRun ? ("planned" as const) : ("compacted" as const),
     format,
     tokensBefore,
-    /** Of a plan: with a mechanical summary instead of the model's. */
+    /** Of a plan: with a local summary instead of the model's. */
     tokensAfter: outcome.tokensAfter,
     // Not what an earlier compaction has summed up.
-    summarized: { messages: plan.foldMaterial.messages.length, tokens: plan.replacedTokens },
+    summarized: { messages: plan.localSummaryMaterial.messages.length, tokens: plan.replacedTokens },
     kept: { messages: plan.keptIds.length, firstId: plan.firstKeptId },
     /** Tool results in the kept part that were reduced to a line. */
     cleared: {
@@ -238,7 +242,7 @@ function describeCompaction(
       filesRead: filesRead.length,
       // A created file counts as a changed one.
       filesChanged: filesCreated.length + filesChanged.length,
-      anchors: anchors.length,
+      keyFacts: keyFacts.length,
     },
     request: {
       tokens: estimateTokens(plan.request.system + plan.request.prompt, { estimator: "calibrated" }),
@@ -246,7 +250,7 @@ function describeCompaction(
     },
     ...(!isDryRun && {
       summary: outcome.summary,
-      summaryBy: outcome.degraded === undefined ? "model" : "fold",
+      summaryBy: outcome.degraded === undefined ? "model" : "local",
     }),
   };
 }
@@ -279,7 +283,7 @@ function compactReport(
     renderTable(rowsOf(description)),
     "",
     ...(summary === undefined
-      ? ["Nothing was done. Add --model and --url, or --fold, to compact."]
+      ? ["Nothing was done. Add --model and --url, or --local, to compact."]
       : [
           colors.bold(summaryBy === "model" ? "Summary" : "Summary, made without a model"),
           ...summary.split("\n").map((line) => `  ${line}`.trimEnd()),
@@ -292,7 +296,7 @@ function rowsOf(work: CompactionWork): readonly (readonly string[])[] {
   const { status, tokensBefore, tokensAfter, summarized, kept, cleared, thoughts, carried, request } = work;
   const isDone = status === "compacted";
   const from = kept.firstId === undefined ? "" : `, from ${terminalText(kept.firstId, MAX_ID_CHARS)}`;
-  const names = `${formatCount(carried.filesRead, "file")} read, ${carried.filesChanged} changed, ${formatCount(carried.anchors, "exact name")}`;
+  const names = `${formatCount(carried.filesRead, "file")} read, ${carried.filesChanged} changed, ${formatCount(carried.keyFacts, "exact name")}`;
   const left =
     request.omittedMessages > 0
       ? `, without ${formatCount(request.omittedMessages, "message")} for want of room`
@@ -324,7 +328,7 @@ function rowsOf(work: CompactionWork): readonly (readonly string[])[] {
     [
       "window",
       formatCount(tokensAfter, "token"),
-      `of ${formatNumber(tokensBefore)} (${share})${isDone ? "" : ", with a mechanical summary"}`,
+      `of ${formatNumber(tokensBefore)} (${share})${isDone ? "" : ", with a summary without a model"}`,
     ],
   ];
 }

@@ -52,7 +52,7 @@ it("reads which tools there are, and which agents do not see them", async () => 
       mode: "primary",
       permission: [rule("*", "deny"), rule("recall", "allow"), rule("fork*", "ask")],
     },
-    { name: "bounded", mode: "all", permission: [rule("recall", "deny", "**")] },
+    { name: "trimmed", mode: "all", permission: [rule("recall", "deny", "**")] },
     { name: "helper", mode: "subagent", permission: [rule("*", "deny")] },
     { name: "title", mode: "primary", hidden: true, permission: [rule("*", "deny")] },
   ];
@@ -68,7 +68,7 @@ it("reads which tools there are, and which agents do not see them", async () => 
     agents: [
       { name: "build", refused: ["fork"] },
       { name: "plan", refused: [] },
-      { name: "bounded", refused: [] },
+      { name: "trimmed", refused: [] },
     ],
   });
 });

@@ -205,7 +205,7 @@ function readClaudeSettings(settings: UnknownObject, file: string): readonly Ver
     .map(String)
     .filter((rule) => rule.startsWith("mcp__plugin_carryover_carryover"));
   if (denied.length > 0) {
-    const what = `${file} denies ${denied.join(", ")}: what was bounded cannot be recalled`;
+    const what = `${file} denies ${denied.join(", ")}: what was trimmed cannot be recalled`;
     verdicts.push(as("tools", problem(what, "Take the rule out of permissions.deny.")));
   }
   return verdicts;
@@ -279,7 +279,7 @@ async function checkTrust(
   );
 }
 
-/** Lets a hook bound an output and the server name its tools, in a home that is thrown away. */
+/** Lets a hook trim an output and the server name its tools, in a home that is thrown away. */
 async function tryPlugin(
   { agent, folder, env, selfTest }: HookFacts,
   before: readonly Finding[],

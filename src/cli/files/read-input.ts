@@ -49,7 +49,7 @@ export async function readInput(path: string, keep: "all" | "window" = "all"): P
   }
 }
 
-/** A large file in the memory of its window; undefined where its conversation goes on from what was let go. */
+/** A large file in the memory of its window; undefined where its conversation goes on from what was dropped. */
 async function readWindow(chunks: AsyncIterable<Uint8Array>, source: Source): Promise<InputFile | undefined> {
   const facts = createFactsReader();
   let recorder: RequestRecorder | undefined;

@@ -102,7 +102,7 @@ async function runHandoff(named: string | undefined, asked: AskedHandoff): Promi
   if (flags.go) await start(delivered);
 }
 
-/** A large session in the memory of its window, where nothing that is handed over was let go with the rest. */
+/** A large session in the memory of its window, where nothing that is handed over was dropped with the rest. */
 async function openForHandoff(named: string | undefined, { whole }: HandoffFlags): Promise<OpenedSession> {
   const { env } = process;
   if (whole) return openNamedSession(named, { env });

@@ -33,10 +33,10 @@ describe("the overview", () => {
     const screen = overviewLines(await foundSession(requests), { colors: PLAIN, columns: 80 }).join("\n");
     expect(screen).toContain("Window  ");
     expect(screen).toMatch(/█ system and tools \d+ %/);
-    expect(screen).toMatch(/^Over time {2}14 requests, ▼ 1 compaction, ! cache broken 1 time$/m);
+    expect(screen).toMatch(/^Over time {2}14 requests, ▼ 1 compaction, ! cache missed 1 time$/m);
     expect(screen).toMatch(/^ +!▼$/m);
-    expect(screen).toMatch(/^Cost {2}\$0\.\d+ for 14 requests, \$0\.\d+ \(\d+ %\) of it rewriting$/m);
-    expect(screen).toMatch(/^ {2}\$0\.\d+ pause, 1 time: after a long one compact, or begin anew$/m);
+    expect(screen).toMatch(/^Cost {2}\$0\.\d+ for 14 requests, \$0\.\d+ \(\d+ %\) of it for cache misses$/m);
+    expect(screen).toMatch(/^ {2}\$0\.\d+ idle too long, 1 time: compact or start a new session$/m);
     expect(screen).toMatch(/^ {2}carryover --open /m);
   });
 

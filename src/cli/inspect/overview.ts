@@ -171,12 +171,12 @@ function flow(items: readonly string[], columns: number): readonly string[] {
   return lines;
 }
 
-/** How the window grew, request by request, with compactions and breaks of the cache below. */
+/** How the window grew, request by request, with compactions and cache misses below. */
 function timeLines(cost: SessionCost, { colors, columns }: Screen): readonly string[] {
   const threads = groupBy(cost.requests, ({ thread }) => thread);
   const [requests = []] = [...threads.values()].sort((one, other) => other.length - one.length);
   if (requests.length < 2) return [];
-  const broken = new Map(cost.breaks.map(({ request, cause }) => [request, cause]));
+  const broken = new Map(cost.misses.map(({ request, cause }) => [request, cause]));
   const points = requests.map(({ usage, index }) => ({
     tokens: promptTokensOf(usage),
     cause: broken.get(index),
@@ -199,17 +199,17 @@ function timeLines(cost: SessionCost, { colors, columns }: Screen): readonly str
         : " ",
   );
   const compactions = points.filter(({ cause }) => cause === "compaction").length;
-  const others = cost.breaks.length - compactions;
+  const others = cost.misses.length - compactions;
   const legend = [
     formatCount(requests.length, "request"),
     ...(compactions > 0 ? [`▼ ${formatCount(compactions, "compaction")}`] : []),
-    ...(others > 0 ? [`! cache broken ${formatCount(others, "time")}`] : []),
+    ...(others > 0 ? [`! cache missed ${formatCount(others, "time")}`] : []),
   ];
   return [
     "",
     `${colors.bold("Over time")}  ${legend.join(", ")}`,
     ...rows,
-    ...(cost.breaks.length === 0 ? [] : [`  ${" ".repeat(LABEL_COLUMNS)}${marks.join("")}`.trimEnd()]),
+    ...(cost.misses.length === 0 ? [] : [`  ${" ".repeat(LABEL_COLUMNS)}${marks.join("")}`.trimEnd()]),
   ];
 }
 
@@ -236,24 +236,24 @@ function shortTokens(tokens: number): string {
   return tokens >= 1_000 ? `${Math.round(tokens / 1_000)}k` : `${tokens}`;
 }
 
-/** What it cost, and the two dearest causes of rewriting. */
+/** What it cost, and the two most expensive causes of cache misses. */
 function costLines(cost: SessionCost, { colors }: Screen): readonly string[] {
-  const { totals, rewriting, breaks } = cost;
+  const { totals, cacheMissCost, misses } = cost;
   if (totals.requests === 0) return [];
   const known = totals.unpriced < totals.requests;
   const total = known
     ? `${formatUSD(totals.costUSD)} for ${formatCount(totals.requests, "request")}`
     : "no price is known for this model";
-  const paid = known && rewriting.costUSD > 0;
+  const paid = known && cacheMissCost.costUSD > 0;
   const part = paid
-    ? `, ${formatUSD(rewriting.costUSD)} (${formatPercent(rewriting.costUSD, totals.costUSD)}) of it rewriting`
+    ? `, ${formatUSD(cacheMissCost.costUSD)} (${formatPercent(cacheMissCost.costUSD, totals.costUSD)}) of it for cache misses`
     : "";
   return [
     "",
     `${colors.bold("Cost")}  ${total}${part}`,
-    ...causesByCost(breaks)
+    ...causesByCost(misses)
       .slice(0, 2)
-      .map(({ cause, breaks: times, tokens, costUSD }) => {
+      .map(({ cause, misses: times, tokens, costUSD }) => {
         const advice = CAUSE_ADVICE[cause];
         const amount = paid ? formatUSD(costUSD) : `${formatNumber(tokens)} tokens`;
         return `  ${amount} ${CAUSE_NAMES[cause]}, ${formatCount(times, "time")}${advice === undefined ? "" : `: ${advice}`}`;
@@ -261,7 +261,7 @@ function costLines(cost: SessionCost, { colors }: Screen): readonly string[] {
   ];
 }
 
-function nextLines({ isExample, file }: FoundSession, { breaks }: SessionCost): readonly string[] {
+function nextLines({ isExample, file }: FoundSession, { misses }: SessionCost): readonly string[] {
   const rows: readonly (readonly [command: string, what: string])[] = isExample
     ? [
         ["carryover install claude-code", "the plugin for Claude Code, or codex"],
@@ -270,8 +270,8 @@ function nextLines({ isExample, file }: FoundSession, { breaks }: SessionCost): 
     : [
         ["carryover --open", "the same as a page, message by message"],
         ["carryover inspect", "what fills the window, by tool and by file"],
-        ...(breaks.length > 0
-          ? [["carryover cost", "what broke the cache, and what that cost"] as const]
+        ...(misses.length > 0
+          ? [["carryover cost", "why the cache was missed, and what that cost"] as const]
           : []),
         [
           `carryover handoff --to ${file.format === "codex" ? "claude-code" : "codex"}`,

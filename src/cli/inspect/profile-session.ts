@@ -69,7 +69,7 @@ export function profileSession(transcript: Transcript, { top, past }: ProfileOpt
 interface ProfileOptions {
   /** How many of the largest items are listed. */
   readonly top: number;
-  /** What was let go of a large file: secrets are not looked for in what is left of it. */
+  /** What was dropped of a large file: secrets are not looked for in what is left of it. */
   readonly past?: PastMessages | undefined;
 }
 

@@ -110,7 +110,7 @@ function choose(
   };
 }
 
-const CLAIMS_PATH = "spill_claims/";
+const CLAIMS_PATH = "output_claims/";
 
 function inventoryOf({ logs, records, outputs, claims }: PostgresInventory, nowMs: number): Inventory {
   const draft = createInventoryDraft(nowMs);
@@ -127,12 +127,12 @@ function inventoryOf({ logs, records, outputs, claims }: PostgresInventory, nowM
   addWriters(draft);
   const inherited = new Set(records.map(({ value }) => readForkRecord(value)?.inherited.snapshotId));
   const contents = outputs.map(({ handle, bytes, usedAtMs }) => ({
-    path: `spills/${handle}`,
+    path: `outputs/${handle}`,
     sizeBytes: bytes,
     usedAtMs,
-    root: "spills",
+    root: "outputs",
     handle,
-    kind: inherited.has(handle) ? ("view" as const) : ("spill" as const),
+    kind: inherited.has(handle) ? ("inherited" as const) : ("output" as const),
   }));
   return finishInventory(draft, contents);
 }

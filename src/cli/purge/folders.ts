@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
-import { cleanSpills } from "../../stores/files/clean-spills.ts";
+import { cleanOutputs } from "../../stores/files/clean-outputs.ts";
 import {
   nodeFileSystem,
   readWholeFile,
@@ -64,7 +64,7 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
     ...(isQuiet ? all("passing") : []),
   );
   if (places === "usual") await addHandedSessions(draft);
-  const contents = (["spill", "view", "long"] as const).flatMap((kind) =>
+  const contents = (["output", "inherited", "long"] as const).flatMap((kind) =>
     all(kind).map((file) => ({
       ...file,
       root: dirname(dirname(file.path)),
@@ -250,7 +250,7 @@ interface ContentsOfRoot {
 /** Uses the store's own cleaning, which is safe against a concurrent put of the same content. */
 async function removeContents({ root, contents, isQuiet }: ContentsOfRoot, done: Tally): Promise<void> {
   const selected = new Set(contents.map(({ handle }) => handle));
-  const report = await cleanSpills({
+  const report = await cleanOutputs({
     root,
     maxFiles: 0,
     ...(isQuiet && { minAgeMs: 0 }),

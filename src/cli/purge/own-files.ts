@@ -6,7 +6,7 @@ import {
   CHILD_SESSIONS,
   CLEANED_FILE,
   LOG_FILE,
-  PUT_BACK_FILE,
+  RESTORE_FILE,
   WAITING_FOLDER,
 } from "../../plugin/stores/folders.ts";
 import { type FileStat, nodeFileSystem } from "../../stores/files/file-system.ts";
@@ -25,10 +25,10 @@ interface OwnRoot {
 export function ownRoots(folder: string, places: "usual" | "named"): readonly OwnRoot[] {
   const plugin = { folder, folders: FOLDERS, files: FILES };
   if (places === "named") return [plugin];
-  const { spill, unfinished } = FILES;
+  const { output, unfinished } = FILES;
   return [
     plugin,
-    { folder: defaultStateFolder(), folders: /^spill(?:\/..)?$/, files: { spill, unfinished } },
+    { folder: defaultStateFolder(), folders: /^outputs(?:\/..)?$/, files: { output, unfinished } },
     {
       folder: dirname(defaultEvalCacheFolder(process.env)),
       folders: /^eval(?:\/suite)?$/,
@@ -38,15 +38,15 @@ export function ownRoots(folder: string, places: "usual" | "named"): readonly Ow
 }
 
 const RECORDS = "forks/[^/]+|control/(?:instances|requests)";
-const STORES = "spill|views|journal/long";
+const STORES = "outputs|inherited|journal/long";
 const FOLDERS = new RegExp(
   `^(?:forks|control|journal|${RECORDS}|(?:${STORES})(?:/[0-9a-f]{2})?|${CHILD_SESSIONS}|${WAITING_FOLDER}(?:/[^/]+)?)$`,
 );
-const MARKS = [LOADED_FILE, LOG_FILE, `${LOG_FILE}.old`, PUT_BACK_FILE, CLEANED_FILE];
+const MARKS = [LOADED_FILE, LOG_FILE, `${LOG_FILE}.old`, RESTORE_FILE, CLEANED_FILE];
 const MEASURES = /^eval\/(?:[0-9a-f]{64}\.json|suite\/[0-9a-f]{64}\.session)$/;
 const FILES: Readonly<Record<FileKind, RegExp>> = {
-  spill: /^spill\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
-  view: /^views\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
+  output: /^outputs\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
+  inherited: /^inherited\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
   long: /^journal\/long\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
   log: /^journal\/[^/]+\.\d+-\d+-\d+\.jsonl$/,
   record: new RegExp(`^(?:${RECORDS})/@?[A-Za-z0-9_-]+\\.json(?:\\.bak|\\.corrupt-[0-9]+)?$`),
@@ -62,7 +62,7 @@ const FILES: Readonly<Record<FileKind, RegExp>> = {
 
 /** `passing`: what processes leave to each other. `unfinished`: what a program was writing when it was killed. */
 export type FileKind =
-  | ("spill" | "view" | "long" | "log" | "record" | "childSession")
+  | ("output" | "inherited" | "long" | "log" | "record" | "childSession")
   | ("passing" | "unfinished" | "single");
 
 export interface OwnFile extends InventoryFile {
@@ -100,7 +100,7 @@ interface Own {
 
 /** The outputs in one store, which are named by the hash of their content. */
 export async function handlesIn(store: string): Promise<readonly string[]> {
-  const files = { spill: /^..\/[0-9a-f]{64}$/ };
+  const files = { output: /^..\/[0-9a-f]{64}$/ };
   const found = await findOwn({ folder: store, folders: /^[0-9a-f]{2}$/, files });
   return found.files.map(({ path }) => basename(path));
 }

@@ -20,7 +20,7 @@ function session(
   return { id: name, name, logs: [log], forks: [], handles: new Set<string>(), ...rest };
 }
 
-function content(handle: string, ageDays = 0, kind: InventoryContent["kind"] = "spill"): InventoryContent {
+function content(handle: string, ageDays = 0, kind: InventoryContent["kind"] = "output"): InventoryContent {
   return { root: "r", path: `r/${handle}`, handle, kind, sizeBytes: 1, usedAtMs: NOW_MS - ageDays * DAY_MS };
 }
 

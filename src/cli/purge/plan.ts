@@ -52,8 +52,8 @@ export interface InventoryContent extends InventoryFile {
   /** The folder that holds all contents of its kind. */
   readonly root: string;
   readonly handle: string;
-  /** `spill`: whole outputs; `view`: what children inherited; `long`: long entries of logs. */
-  readonly kind: "spill" | "view" | "long";
+  /** `output`: whole outputs; `inherited`: what children inherited; `long`: long entries of logs. */
+  readonly kind: "output" | "inherited" | "long";
 }
 
 /** What the user wants to delete. */

@@ -19,9 +19,9 @@ import { completedFork, runningFork } from "../../../test/rig/forks/fork-samples
 import { createLease, leaseRecordId } from "../../fork/life/lease.ts";
 import type { ForkOwner } from "../../fork/life/record.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
+import { createFileOutputStore } from "../../stores/files/output-store.ts";
 import { currentProcess, type ProcessIdentity } from "../../stores/files/process-identity.ts";
 import { createFileRecordStore, GIVEN_VERSION_FILE } from "../../stores/files/record-store.ts";
-import { createFileSpillStore } from "../../stores/files/spill-store.ts";
 import { runCli } from "../cli.ts";
 import { handoffFolder, writeNote } from "../sessions/notes.ts";
 import { purgeFolders, readFolderInventory } from "./folders.ts";
@@ -70,17 +70,20 @@ async function fill(rootSessionId: string, filling: Filling = {}) {
   const { owner, output = `output of ${rootSessionId}`, childSessionId } = filling;
   // A cleaning in the background would have its lock among the files that are counted.
   const how = { durable: false, cleaning: "never" } as const;
-  const spills = createFileSpillStore({ root: join(store, "spill"), ...how });
-  const views = createFileSpillStore({ root: join(store, "views"), ...how });
-  const [spill, view] = await Promise.all([spills.put(output), views.put(`view of ${rootSessionId}`)]);
-  if (spill.status === "failed" || view.status === "failed") throw new Error("not stored");
+  const outputStore = createFileOutputStore({ root: join(store, "outputs"), ...how });
+  const requestStore = createFileOutputStore({ root: join(store, "inherited"), ...how });
+  const [outputs, view] = await Promise.all([
+    outputStore.put(output),
+    requestStore.put(`view of ${rootSessionId}`),
+  ]);
+  if (outputs.status === "failed" || view.status === "failed") throw new Error("not stored");
   const journal = createFileJournal({ root: join(store, "journal"), session: rootSessionId, durable: false });
-  await journal.append({ type: "tool-output", handle: spill.handle });
+  await journal.append({ type: "tool-output", handle: outputs.handle });
   await journal.append({ type: "other", text: `long ${rootSessionId} `.repeat(120_000) });
   const change = {
     id: `fork-${rootSessionId}`,
     rootSessionId,
-    inherited: { way: "exact", reason: "r", chars: 1, messages: 1, snapshotId: view.handle } as const,
+    inherited: { mode: "full", reason: "r", chars: 1, messages: 1, snapshotId: view.handle } as const,
     ...(owner !== undefined && { owner }),
   };
   const ofChild = childSessionId === undefined ? {} : { childSessionId };
@@ -136,7 +139,7 @@ describe("carryover purge", () => {
     expect(filesBelow(store).filter((path) => path.includes("ses_a"))).toEqual([]);
     // The output that ses_b has too stays: log, long entry, view and the two copies of a record do not.
     expect(filesBelow(store).length).toBe(before - 4);
-    expect(filesBelow(join(store, "spill"))).toHaveLength(2);
+    expect(filesBelow(join(store, "outputs"))).toHaveLength(2);
   });
 
   it("deletes the sessions of forks in pi with the session that forked, and what nobody knows with everything", async () => {
@@ -192,15 +195,15 @@ describe("carryover purge", () => {
     mkdirSync(join(measured, "suite", `${"b".repeat(16)}.git`, "objects"), { recursive: true });
     for (const name of [`${"a".repeat(64)}.json`, join("suite", `${"c".repeat(64)}.session`)])
       writeFileSync(join(measured, name), "{}");
-    await createFileSpillStore({ durable: false, cleaning: "never" }).put("an output of the library");
+    await createFileOutputStore({ durable: false, cleaning: "never" }).put("an output of the library");
     expect(await purge("--all", "--yes")).toBe(0);
     expect(stderr).toBe("");
     expect(readdirSync(home, { recursive: true }).toSorted()).toEqual(["cache", "data", "state"]);
   });
 
   it("removes folders in which nothing is, as a program leaves them that was killed before it wrote", async () => {
-    const shards = ["spill/0a", "views/ff", "journal/long/10"].map((name) => join(store, name));
-    for (const folder of [...shards, join(home, "state", "carryover", "spill", "77")])
+    const shards = ["outputs/0a", "inherited/ff", "journal/long/10"].map((name) => join(store, name));
+    for (const folder of [...shards, join(home, "state", "carryover", "outputs", "77")])
       mkdirSync(folder, { recursive: true });
     expect(await purge()).toBe(0);
     expect(stdout).not.toContain("Nothing was deleted");
@@ -268,7 +271,7 @@ describe("carryover purge", () => {
     for (const running of ["no", "yes"]) {
       await fill("ses_killed");
       const folders = [
-        ...[join("forks", "project"), "journal", join("journal", "long"), "spill", "views"],
+        ...[join("forks", "project"), "journal", join("journal", "long"), "outputs", "inherited"],
         ...["instances", "requests"].map((name) => join("control", name)),
       ].map((name) => join(store, name));
       for (const folder of folders) {
@@ -292,7 +295,7 @@ describe("carryover purge", () => {
     const precious = ["1-2-3.jsonl", `${"b".repeat(64)}`, "notes.txt"].map((name) => join(outside, name));
     for (const path of precious) writeFileSync(path, "precious");
     symlinkSync(outside, join(store, "forks", "linked"));
-    symlinkSync(outside, join(store, "spill", "bb"));
+    symlinkSync(outside, join(store, "outputs", "bb"));
     symlinkSync(precious[0] ?? "", join(store, "journal", "ses_a.1-2-3.jsonl"));
     writeFileSync(join(store, "journal", "diary.txt"), "mine");
     writeFileSync(join(store, "notes.txt"), "mine");
@@ -307,7 +310,7 @@ describe("carryover purge", () => {
   it("enters none of its own folders that is a link", async () => {
     await fill("ses_a");
     const before = filesBelow(store).length;
-    for (const name of ["journal", "spill", "views", "forks"]) {
+    for (const name of ["journal", "outputs", "inherited", "forks"]) {
       renameSync(join(store, name), join(home, name));
       symlinkSync(join(home, name), join(store, name));
     }
@@ -393,7 +396,7 @@ describe("carryover purge", () => {
 });
 
 function foldersOf(root: string) {
-  const names = ["forks", "views", "journal", "spill", "control"] as const;
+  const names = ["forks", "inherited", "journal", "outputs", "control"] as const;
   return Object.fromEntries(names.map((name) => [name, join(root, name)])) as Record<
     (typeof names)[number],
     string

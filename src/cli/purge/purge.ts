@@ -337,8 +337,8 @@ function purgeReport({ plan, running, from: { place, unit, now } }: PurgeReportI
 }
 
 const KINDS: readonly (readonly [InventoryContent["kind"], string])[] = [
-  ["spill", "whole outputs"],
-  ["view", "inherited conversations"],
+  ["output", "whole outputs"],
+  ["inherited", "inherited conversations"],
   ["long", "long entries of logs"],
 ];
 

@@ -11,17 +11,17 @@ import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
  */
 export function foldOldest(messages: Transcript, budgetTokens: number, budgetChars: number): Transcript {
   const said = new Set(messages.map(({ id }) => id));
-  let folded = messages;
+  let replaced = messages;
   for (const { kept, summary } of SHARES) {
-    folded = foldOnce(messages, {
+    replaced = summarizeOnce(messages, {
       windowTokens: budgetTokens * 2,
       keepTokens: Math.floor(budgetTokens * kept),
       summaryTokens: budgetTokens * summary,
     });
-    const { edits } = forkContext(folded, { budgetChars, ownTools: [] });
+    const { edits } = forkContext(replaced, { budgetChars, ownTools: [] });
     if (edits.every((edit) => !("messageId" in edit) || said.has(edit.messageId))) break;
   }
-  return folded;
+  return replaced;
 }
 
 /** What may be taken of the budget, tried in this order. */
@@ -34,13 +34,13 @@ const SHARES = [
   { kept: 0.1, summary: 0.2 },
 ];
 
-function foldOnce(messages: Transcript, options: FileCompactionOptions): Transcript {
+function summarizeOnce(messages: Transcript, options: FileCompactionOptions): Transcript {
   // What the provider counted has the reasoning in it that was never sent again, and the agent's own prompt.
   const uncounted = messages.map(({ usage: _, ...message }) => message);
   const file = { transcript: uncounted, format: "anthropic" as const };
-  const folded = compactFileWithoutModel(file, options);
-  if (folded.status !== "compacted") return messages;
+  const replaced = compactFileWithoutModel(file, options);
+  if (replaced.status !== "compacted") return messages;
   // A compaction clears outputs in what it keeps; here they are brought down to size by lines.
   const original = new Map(messages.map((message) => [message.id, message]));
-  return folded.messages.filter(isVisibleToModel).map((message) => original.get(message.id) ?? message);
+  return replaced.messages.filter(isVisibleToModel).map((message) => original.get(message.id) ?? message);
 }

@@ -56,7 +56,7 @@ async function readFileOf(path: string, keep: Keep): Promise<ReadSession> {
   const problems: DamagedLine[] = [];
   const packing = await packingOfFile(path);
   const cut: Finding[] = [];
-  const bytes = watchBytes(asFarAsItReads(unpack(createReadStream(path), packing), cut));
+  const bytes = watchBytes(readablePrefix(unpack(createReadStream(path), packing), cut));
   const head: JsonLine[] = [];
   let format: FormatName | undefined;
   let lines: SessionLines | undefined;
@@ -161,7 +161,7 @@ const SPREAD: Finding = {
 /** The text of a file as far as it can be unpacked. */
 async function unpackedText(path: string): Promise<string> {
   const decoder = new TextDecoder();
-  const bytes = asFarAsItReads(unpack(createReadStream(path), await packingOfFile(path)), []);
+  const bytes = readablePrefix(unpack(createReadStream(path), await packingOfFile(path)), []);
   let text = "";
   for await (const chunk of bytes) text += decoder.decode(chunk, { stream: true });
   return text;
@@ -209,7 +209,7 @@ async function readCut(
 }
 
 /** What can be unpacked of a file that is cut or damaged, and a note of that. */
-async function* asFarAsItReads(
+async function* readablePrefix(
   source: AsyncIterable<Uint8Array>,
   findings: Finding[],
 ): AsyncGenerator<Uint8Array> {

@@ -103,7 +103,7 @@ async function recallFrom(
   const atTime = (time: string) => transcript.find(({ createdAt }) => createdAt === Date.parse(time));
   const source = {
     messages: () => ({ find, list: () => transcript }),
-    spilled: async () => undefined,
+    saved: async () => undefined,
     hidden: () => hiddenTexts(transcript, new Map()),
   };
   const options = {

@@ -86,13 +86,13 @@ describe("a broken session", () => {
     expect(found.delivered?.handed.content.length).toBeLessThan(600_000);
   });
 
-  it("is folded where even the shortest form of its messages does not fit", async () => {
+  it("is summarized where even the shortest form of its messages does not fit", async () => {
     const talkative = talk("claude-code", 8_000).flatMap((turn) => [
       turn,
       ...(turn.role === "assistant" ? [] : Array.from({ length: 40 }, (_, index) => aside(index)).flat()),
     ]);
     const found = await rescued((head) => lines(writeClaudeCode(talkative, head)), { budget: 4_000 });
-    expect(found.delivered?.handed.folded).toBeGreaterThan(50);
+    expect(found.delivered?.handed.replaced).toBeGreaterThan(50);
     const text = everything(await readBack(found));
     expect(text).toContain("[Previous conversation summary]");
     expect(text).toContain(FACTS.first);
@@ -112,7 +112,7 @@ describe("a broken session", () => {
     ];
     const found = await rescued((head) => lines(writeClaudeCode(working, head)), { budget: 4_000 });
     const text = everything(await readBack(found));
-    expect(found.delivered?.handed.folded).toBeGreaterThan(50);
+    expect(found.delivered?.handed.replaced).toBeGreaterThan(50);
     expect(text).toContain("<carried_facts>");
     expect(text).toContain("<user_words>");
     expect(text).toContain(task);
@@ -189,7 +189,7 @@ describe("a session that was refused as too long", () => {
 
   it("keeps the window that is named", async () => {
     const found = await rescued(refusedWith("Prompt is too long"), { window: 1_000_000 });
-    expect(found.delivered?.handed).toMatchObject({ shortened: 0, folded: 0 });
+    expect(found.delivered?.handed).toMatchObject({ shortened: 0, replaced: 0 });
   });
 });
 
@@ -218,9 +218,9 @@ describe("the size of what is rescued", () => {
     expect(tokens).toBeLessThan(11_000);
     // The first line and the summary say the same.
     const text = everything(await readBack(found));
-    expect(found.delivered?.handed.folded).toBeGreaterThan(10);
-    expect(text).toContain(`${found.delivered?.handed.folded} messages summed up`);
-    expect(text).toContain(`stands for ${found.delivered?.handed.folded} earlier messages`);
+    expect(found.delivered?.handed.replaced).toBeGreaterThan(10);
+    expect(text).toContain(`${found.delivered?.handed.replaced} messages summed up`);
+    expect(text).toContain(`stands for ${found.delivered?.handed.replaced} earlier messages`);
   });
 
   it("is not what was counted before a compaction, of messages that it kept behind its summary", async () => {

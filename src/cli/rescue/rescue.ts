@@ -162,7 +162,7 @@ async function write(
       calls: "kept",
       secrets: flags.secrets === "out" ? "taken-out" : "kept",
       budgetChars: charsForTokens(transcript, Math.floor(tokens / scaleOf(transcript))),
-      fold: (messages, budgetChars) => foldOldest(messages, tokens, budgetChars),
+      summarize: (messages, budgetChars) => foldOldest(messages, tokens, budgetChars),
       source: { format, path: file.name },
       notice: (facts) => noticeOf({ file, diagnosis }, facts, { flags, env }),
     },

@@ -28,7 +28,7 @@ const MAX_READ_CHARS = 65_536;
 
 /** A number of things, the noun in the plural unless it is one. */
 export function formatCount(count: number, noun: string): string {
-  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : noun.endsWith("s") ? "es" : "s"}`;
 }
 
 /** A share in percent; `<1 %` for one that is not zero but would round to it. */

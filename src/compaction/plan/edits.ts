@@ -22,8 +22,8 @@ import {
 } from "./plan-compaction.ts";
 
 /**
- * The edits of a compaction: the folded messages are hidden and the summary is inserted before what stays, so that the
- * visible messages are the window, in order. The marker also names where the kept tail begins, for hosts that order
+ * The edits of a compaction: the replaced messages are hidden and the summary is inserted before what stays, so that
+ * the visible messages are the window, in order. The marker also names where the kept tail begins, for hosts that order
  * messages by time.
  */
 export function compactionEdits(plan: CompactionPlan, result: SummaryResult): readonly Edit[] {
@@ -43,11 +43,11 @@ export function compactionEdits(plan: CompactionPlan, result: SummaryResult): re
       wordsShare: result.wordsShare,
       ...pinsPlace(plan, result.pinsShare),
     }),
-    foldedIds: plan.foldedIds,
+    replacedIds: plan.replacedIds,
   });
   return [
     ...hideEdits(plan),
-    ...heldEdits(plan),
+    ...protectedEdits(plan),
     ...(isPivot ? markerEdits(plan, before) : []),
     insertMessage(summary, markerId ?? before),
     ...(isPivot ? [] : recentEdits(plan)),
@@ -64,7 +64,7 @@ function pinsPlace({ pinsInPlace, pinsMaxChars, lastRequest }: CompactionPlan, s
 export interface SummaryResult {
   readonly prose: string;
   readonly degraded: boolean;
-  /** How much of their room files and anchors may use, from 0 to 1. */
+  /** How much of their room files and key facts may use, from 0 to 1. */
   readonly factsShare: number;
   /** How much of their room the user's words may use, from 0 to 1. */
   readonly wordsShare: number;
@@ -102,18 +102,18 @@ function positionBeforeKept({ transcript, firstKeptId, pendingMarkerId }: Compac
   return (index === -1 ? others.at(-1) : others[index - 1])?.id ?? null;
 }
 
-function hideEdits({ transcript, foldedIds }: CompactionPlan): readonly Edit[] {
-  const gone = new Set(foldedIds);
+function hideEdits({ transcript, replacedIds }: CompactionPlan): readonly Edit[] {
+  const gone = new Set(replacedIds);
   return transcript
     .filter((message) => gone.has(message.id))
     .map((message) => hideMessage(message, { stage: STAGE, reason: "summarized" }));
 }
 
 /** Of a message that stays for an output in it the rest goes; reasoning that a provider may ask for stays with the call. */
-function heldEdits({ transcript, heldIds, keep }: CompactionPlan): readonly Edit[] {
-  const [held, kept] = [new Set(heldIds), new Set(keep)];
+function protectedEdits({ transcript, protectedIds, keep }: CompactionPlan): readonly Edit[] {
+  const [protectedMessages, kept] = [new Set(protectedIds), new Set(keep)];
   return transcript
-    .filter((message) => held.has(message.id))
+    .filter((message) => protectedMessages.has(message.id))
     .flatMap((message) =>
       message.parts.flatMap((part, partIndex) =>
         kept.has(handleOf(message, partIndex)) || part.type === "reasoning" || !reachesModel(part)

@@ -123,7 +123,7 @@ describe("planCompaction: where it cuts", () => {
   it("keeps no tail when the budget is 0, and then carries the last request in the summary", () => {
     const plan = planned({ transcript: read("u:40 a:9000 u:80 a:9000"), trigger: "manual", tailTokens: 0 });
     expect(plan.keptIds).toEqual([]);
-    expect(plan.lastRequest).toMatchObject({ messageId: "m3", place: "folded" });
+    expect(plan.lastRequest).toMatchObject({ messageId: "m3", place: "replaced" });
     expect(plan.facts.userWords.map((words) => words.handle)).toEqual(["m1", "m3"]);
   });
 
@@ -145,9 +145,9 @@ describe("planCompaction: where it cuts", () => {
     expect(plan.request.prompt).toContain("## Current turn");
   });
 
-  it("never folds system messages", () => {
+  it("never replaces system messages", () => {
     const plan = planned({ transcript: read("y:4000 u:40 a:9000 u:80 a:90"), trigger: "manual" });
-    expect(plan.foldedIds).not.toContain("m1");
+    expect(plan.replacedIds).not.toContain("m1");
   });
 });
 
@@ -177,12 +177,12 @@ describe("planCompaction: what came before", () => {
       expect(second.material.previousSummary).toBe("PROSE-ONE");
       expect(second.request.prompt).toContain("<previous-summary>\nPROSE-ONE\n</previous-summary>");
       expect(second.request.prompt.split("PROSE-ONE")).toHaveLength(2);
-      expect(second.foldedIds).toContain(first.ids.summary);
+      expect(second.replacedIds).toContain(first.ids.summary);
       expect(second.facts.generation).toBe(2);
     },
   );
 
-  it("folds again what the first compaction kept: summary, tail and everything newer", () => {
+  it("replaces again what the first compaction kept: summary, tail and everything newer", () => {
     const tail: Transcript = [user("m3", "TAIL-REQUEST"), answer("m4", "TAIL-ANSWER")];
     const transcript: Transcript = [
       user("m1", "OLD"),
@@ -194,7 +194,7 @@ describe("planCompaction: what came before", () => {
       answer("m8", "y".repeat(9_000)),
       user("m9", "LAST"),
     ];
-    const { request, material, foldedIds, keptIds } = planned({ transcript, trigger: "manual" });
+    const { request, material, replacedIds, keptIds } = planned({ transcript, trigger: "manual" });
     expect(
       filterCompacted(transcript)
         .map((message) => message.id)
@@ -205,7 +205,7 @@ describe("planCompaction: what came before", () => {
     expect(request.prompt).not.toContain("OLD");
     expect(keptIds).toEqual(["m9"]);
     // What only the boundary kept out of the window is hidden too, or it would be back once the old marker is hidden.
-    expect(foldedIds).toEqual(["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"]);
+    expect(replacedIds).toEqual(["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8"]);
   });
 
   it("finds the first request and the files of a conversation that somebody else compacted", () => {

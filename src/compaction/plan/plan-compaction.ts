@@ -17,7 +17,7 @@ import {
 } from "../../transcript/message.ts";
 import type { SummarizerModel, SummaryRequest } from "../ports/summarizer.ts";
 import { collectFacts, type FactsBudget, factsBudget } from "../summary/facts.ts";
-import type { FoldMaterial } from "../summary/fold-summary.ts";
+import type { LocalSummaryMaterial } from "../summary/local-summary.ts";
 import { type PreviousSummary, type Representation, readPreviousSummary } from "../summary/message.ts";
 import { handlesInPlace, type Pin, pinsRoom, resolvePins } from "../summary/pins.ts";
 import {
@@ -48,8 +48,8 @@ import { isCompactionLeftover, markedPins, readWindow } from "./window.ts";
 
 /**
  * Decides a compaction without doing it: the same input gives the same plan. The window is read and split into what is
- * folded and what stays; from the folded part come the request to the summarizer, the material of a mechanical summary,
- * and the facts that are carried along whatever the summary says.
+ * replaced and what stays; from the replaced part come the request to the summarizer, the material of a summary without
+ * a model, and the facts that are carried along whatever the summary says.
  */
 export function planCompaction(input: CompactionInput): CompactionPlan | NothingToCompact {
   const { transcript, trigger, representation = "pivot", redaction = {}, keep = [] } = input;
@@ -72,17 +72,17 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     keep: keepAmount({ ...input, representation, overheadTokens }),
     forced: trigger === "threshold" ? "as-needed" : "forced",
     estimate,
-    isHeld: (message) => message.parts.some((_, index) => kept.has(handleOf(message, index))),
+    isProtected: (message) => message.parts.some((_, index) => kept.has(handleOf(message, index))),
   });
-  if (split.folded.every(isCompactionLeftover)) return nothing("nothing-old");
+  if (split.replaced.every(isCompactionLeftover)) return nothing("nothing-old");
   const tokensOf = (messages: Transcript): number =>
     messages.reduce((sum, message) => sum + estimateMessageTokens(message, estimate), 0);
-  const replacedTokens = tokensOf(split.folded) + tokensOf(window.summaries);
+  const replacedTokens = tokensOf(split.replaced) + tokensOf(window.summaries);
   if (replacedTokens < (tokensBefore - overheadTokens) * MIN_GAIN_SHARE) return nothing("too-little");
 
   const cleaner = createTextCleaner(redaction);
   const previous = readPreviousSummary(window.summaries, cleaner);
-  const read = readMessages(split.folded, cleaner);
+  const read = readMessages(split.replaced, cleaner);
   const lastRequest = lastRequestOf(window.conversation, split);
   const material = summaryMaterial(input, { split, read, previous, cleaner, replacedTokens });
   const { request, omittedMessages } = buildSummaryRequest(material);
@@ -90,7 +90,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
   const pendingMarker = representation === "pivot" ? window.pendingMarker : undefined;
   const visible = transcript.filter((message) => message.role !== "system" && isVisibleToModel(message));
   const stays = new Set([...keptIds, pendingMarker?.id]);
-  const foldedIds = visible.map((message) => message.id).filter((id) => !stays.has(id));
+  const replacedIds = visible.map((message) => message.id).filter((id) => !stays.has(id));
   const { pins, unknownHandles } = resolvePins({
     transcript,
     pins: input.pins,
@@ -114,21 +114,21 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     transcript,
     trigger,
     representation,
-    foldedIds,
+    replacedIds,
     keptIds,
     keep,
-    heldIds: split.held.map((message) => message.id),
+    protectedIds: split.protectedMessages.map((message) => message.id),
     ...omitUndefined({ firstKeptId: keptIds[0], pendingMarkerId: pendingMarker?.id, lastRequest }),
     splitTurn: split.turnPrefix.length > 0 ? "split" : "whole",
-    ids: insertedIds(transcript, foldedIds),
+    ids: insertedIds(transcript, replacedIds),
     request,
     omittedMessages,
     material,
-    foldMaterial: { messages: split.folded, previous, redaction },
+    localSummaryMaterial: { messages: split.replaced, previous, redaction },
     facts: collectFacts({
       carried: previous?.facts,
       pins,
-      folded: [...earlier, ...split.folded],
+      replaced: [...earlier, ...split.replaced],
       pieces: [...readMessages(earlier, cleaner).pieces, ...read.pieces],
       firstHandle: transcript.find((message) => isVisibleToModel(message) && typedText(message) !== "")?.id,
       mustHandle: requiredHandle(lastRequest),
@@ -157,9 +157,9 @@ function windowTokensOf({ limits, trigger }: CompactionInput, tokensBefore: numb
   return trigger === "manual" ? Number.POSITIVE_INFINITY : tokensBefore;
 }
 
-/** The folded message whose words the summary has to carry, if there is one. */
+/** The replaced message whose words the summary has to carry, if there is one. */
 export function requiredHandle(lastRequest: LastRequest | undefined): MessageId | undefined {
-  return lastRequest?.place === "folded" ? lastRequest.messageId : undefined;
+  return lastRequest?.place === "replaced" ? lastRequest.messageId : undefined;
 }
 
 /** The tokens of a context by estimate alone, without reported usage. */
@@ -167,13 +167,13 @@ export function contextTokens(shown: Transcript, estimate: CompactionPlan["estim
   return estimateContext(shown, { ...estimate, epochStartIndex: Number.POSITIVE_INFINITY }).tokens;
 }
 
-/** Folding less than this can never bring the context, without the overhead, down to nine tenths. */
+/** Replacing less than this can never bring the context, without the overhead, down to nine tenths. */
 const MIN_GAIN_SHARE = 0.1;
 
 function lastRequestOf(conversation: Transcript, { kept }: ConversationSplit): LastRequest | undefined {
   const message = conversation[lastRequestIndex(conversation)];
   if (message === undefined) return undefined;
-  const place = kept.includes(message) ? "kept" : "folded";
+  const place = kept.includes(message) ? "kept" : "replaced";
   return { messageId: message.id, text: typedText(message), place };
 }
 
@@ -204,7 +204,7 @@ export interface CompactionInput extends Partial<Omit<KeepInput, "overheadTokens
    * @default those of the last compaction
    */
   readonly pins?: readonly Pin[];
-  /** Tool outputs that stay as they are, each with its call, whatever else is folded. @default none */
+  /** Tool outputs that stay as they are, each with its call, whatever else is replaced. @default none */
   readonly keep?: readonly Handle[];
   /** How tokens are counted; usage is never used, since it describes a context that is going away. @default characters / 4 */
   readonly estimate?: Omit<ContextEstimateOptions, "epochStartIndex">;
@@ -234,13 +234,13 @@ export interface CompactionPlan {
   readonly trigger: CompactionTrigger;
   readonly representation: Representation;
   /** The messages that are hidden because the summary replaces them, oldest first. */
-  readonly foldedIds: readonly MessageId[];
+  readonly replacedIds: readonly MessageId[];
   /** What stays word for word, oldest first. */
   readonly keptIds: readonly MessageId[];
   /** Outputs that stay as they are. */
   readonly keep: readonly Handle[];
   /** The kept messages of which only such outputs stay. */
-  readonly heldIds: readonly MessageId[];
+  readonly protectedIds: readonly MessageId[];
   readonly firstKeptId?: MessageId;
   readonly splitTurn: "split" | "whole";
   readonly pendingMarkerId?: MessageId;
@@ -250,7 +250,7 @@ export interface CompactionPlan {
   /** How many messages the request had to leave out to fit. */
   readonly omittedMessages: number;
   readonly material: SummaryMaterial;
-  readonly foldMaterial: FoldMaterial;
+  readonly localSummaryMaterial: LocalSummaryMaterial;
   readonly facts: CarriedFacts;
   readonly factsBudget: FactsBudget;
   /** Pins whose message stays as it is. */
@@ -259,7 +259,7 @@ export interface CompactionPlan {
   readonly pinsMaxChars: number;
   /** Pinned handles that name nothing. */
   readonly unknownPins: readonly Handle[];
-  /** The user's last request; `folded` when its words are carried in the summary. */
+  /** The user's last request; `replaced` when its words are carried in the summary. */
   readonly lastRequest?: LastRequest;
   /** `replayed`: the request that did not fit stands behind the summary again, without its media. */
   readonly replay: "replayed" | "none";
@@ -276,7 +276,7 @@ export interface CompactionPlan {
 interface LastRequest {
   readonly messageId: MessageId;
   readonly text: string;
-  readonly place: "kept" | "folded";
+  readonly place: "kept" | "replaced";
 }
 
 /** The ids of messages that a compaction may insert, made from their neighbours. */
@@ -287,11 +287,11 @@ type Continuation = "append" | "manual" | "off" | "user-is-waiting" | "finished"
 /** What the summarizer is asked about, and within which limits. */
 function summaryMaterial(
   input: CompactionInput,
-  { split, read, previous, cleaner, replacedTokens }: Folded,
+  { split, read, previous, cleaner, replacedTokens }: Replaced,
 ): SummaryMaterial {
   const { summarizer = {}, limits, settings = DEFAULT_COMPACTION_SETTINGS } = input;
   const turn = new Set(split.turnPrefix);
-  // The request of a split turn stays a message, and is quoted too: the folded part of the turn answers it.
+  // The request of a split turn stays a message, and is quoted too: the replaced part of the turn answers it.
   const kept = new Set(split.kept);
   const request = split.turnPrefix.filter((message) => kept.has(message));
   const first = read.pieces.find((piece) => piece.type === "typed");
@@ -325,7 +325,7 @@ function summaryMaterial(
   };
 }
 
-interface Folded {
+interface Replaced {
   readonly split: ConversationSplit;
   readonly read: ReadMessages;
   readonly previous: PreviousSummary | undefined;
@@ -372,10 +372,10 @@ function readMessages(messages: Transcript, cleaner: TextCleaner): ReadMessages 
 /** About a million tokens: more than any summarizer reads. */
 const MAX_READ_CHARS = 4_000_000;
 
-/** Ids for what a compaction inserts: the last folded message's id and a word, so that the same plan gives the same ids. */
-function insertedIds(transcript: Transcript, foldedIds: readonly MessageId[]): InsertedIds {
+/** Ids for what a compaction inserts: the last replaced message's id and a word, so that the same plan gives the same ids. */
+function insertedIds(transcript: Transcript, replacedIds: readonly MessageId[]): InsertedIds {
   const freeId = createIdDeduplicator(transcript);
-  const base = foldedIds.at(-1) ?? "compaction";
+  const base = replacedIds.at(-1) ?? "compaction";
   return {
     marker: freeId(`${base}~marker`),
     summary: freeId(`${base}~summary`),

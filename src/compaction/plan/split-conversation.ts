@@ -8,12 +8,12 @@ import { type ModelLimits, type OverflowSettings, usableTokens } from "../trigge
 import { effectiveKeepRecentTokens, effectiveTokenLimit } from "../trigger/token-limit.ts";
 import { isUnanswered, lastRequestIndex } from "./last-request.ts";
 
-/** What of a conversation is folded and what stays, both oldest first. */
+/** What of a conversation is replaced and what stays, both oldest first. */
 export interface ConversationSplit {
-  readonly folded: Transcript;
+  readonly replaced: Transcript;
   readonly kept: Transcript;
-  /** Those of the kept that would have been folded, but for a part of them that stays. */
-  readonly held: Transcript;
+  /** Those of the kept that would have been replaced, but for a part of them that stays. */
+  readonly protectedMessages: Transcript;
   /** The beginning of the turn in which the cut falls; empty when it falls between turns. */
   readonly turnPrefix: Transcript;
 }
@@ -34,14 +34,16 @@ export function splitConversation(conversation: Transcript, options: SplitOption
   // A request whose answer is partly kept stays a message of its own, before the rest of the answer.
   const isRequestKept = request !== -1 && request < cut && cut < conversation.length;
   const older = conversation.slice(0, cut);
-  const held = older.filter((message, index) => index !== request && options.isHeld?.(message));
-  const stays = new Set([...held, ...(isRequestKept ? [conversation[request] as Message] : [])]);
+  const protectedMessages = older.filter(
+    (message, index) => index !== request && options.isProtected?.(message),
+  );
+  const stays = new Set([...protectedMessages, ...(isRequestKept ? [conversation[request] as Message] : [])]);
   return {
-    folded: older.filter((message) => !stays.has(message)),
+    replaced: older.filter((message) => !stays.has(message)),
     kept: [...older.filter((message) => stays.has(message)), ...conversation.slice(cut)],
-    held,
+    protectedMessages,
     turnPrefix: turnPrefix(conversation, cut, isRequestKept ? request : -1).filter(
-      (message) => !held.includes(message),
+      (message) => !protectedMessages.includes(message),
     ),
   };
 }
@@ -52,7 +54,7 @@ interface SplitOptions {
   readonly forced: "forced" | "as-needed";
   readonly estimate?: MessageEstimateOptions;
   /** Something in this message stays whatever goes. */
-  readonly isHeld?: (message: Message) => boolean;
+  readonly isProtected?: (message: Message) => boolean;
 }
 
 /** How much of the newest part stays. */
@@ -84,7 +86,7 @@ function costOf(message: Message, estimate: MessageEstimateOptions | undefined):
   return message.metadata?.kind === "continue" ? 0 : estimateMessageTokens(message, estimate);
 }
 
-/** The folded beginning of the turn in which the cut falls. */
+/** The replaced beginning of the turn in which the cut falls. */
 function turnPrefix(conversation: Transcript, cut: number, keptRequest: number): Transcript {
   const next = conversation[cut];
   if (next === undefined || typedText(next) !== "") return [];

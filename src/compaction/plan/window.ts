@@ -15,7 +15,7 @@ interface CompactionWindow {
   readonly shown: Transcript;
   /** The system messages among it, which no compaction takes away. */
   readonly system: Transcript;
-  /** What can be folded or kept, oldest first. */
+  /** What can be replaced or kept, oldest first. */
   readonly conversation: Transcript;
   /** Summaries of earlier compactions: taken out, so that they are merged and never summed up as conversation. */
   readonly summaries: Transcript;
@@ -42,7 +42,7 @@ export function readWindow(transcript: Transcript): CompactionWindow {
   return { shown: [...system, ...window], system, conversation, summaries, pendingMarker };
 }
 
-/** True for what an earlier compaction or tool summary inserted: folding that alone would only repeat it. */
+/** True for what an earlier compaction or tool summary inserted: replacing that alone would only repeat it. */
 export function isCompactionLeftover({ metadata }: Message): boolean {
   return metadata?.kind === "tool_summary" || metadata?.kind === "continue";
 }

@@ -34,14 +34,14 @@ describe("the user's words", () => {
   });
 
   it("fit with their handles, and those that are left out are counted, however often they are carried on", () => {
-    const budget = { wordsChars: 1_000, filesChars: 300, anchorsChars: 500 };
+    const budget = { wordsChars: 1_000, filesChars: 300, keyFactsChars: 500 };
     let facts: CarriedFacts | undefined;
     for (let turn = 0; turn < 200; turn++) {
       const message: Message = { id: `m${turn}-cqbo3b`, role: "user", parts: [] };
       facts = collectFacts({
         carried: facts,
         pins: [{ text: "see src/f5.ts", handle: "m5-cqbo3b" }],
-        folded: [],
+        replaced: [],
         pieces: [{ message, handle: `${message.id}/0`, type: "typed", text: `see src/f${turn}.ts` }],
         firstHandle: "m0-cqbo3b",
         mustHandle: undefined,
@@ -92,7 +92,7 @@ describe("the user's words", () => {
   });
 
   it("have a room of their own in the window, whatever is replaced beside them", () => {
-    expect(factsBudget(2_000, 200_000)).toEqual({ wordsChars: 24_000, filesChars: 240, anchorsChars: 480 });
+    expect(factsBudget(2_000, 200_000)).toEqual({ wordsChars: 24_000, filesChars: 240, keyFactsChars: 480 });
     expect(factsBudget(12_000, 16_000).wordsChars).toBe(6_400);
     expect(factsBudget(12_000).wordsChars).toBe(4_800);
   });
@@ -182,13 +182,13 @@ describe("carried facts from outside", () => {
       pins: [{ text: "p", handle: "m2" }, { text: "q" }],
       filesRead: ["a"],
       filesChanged: [],
-      anchors: [{ type: "path" as const, text: "a.ts", handle: "m1/0", seen: 1 }],
+      keyFacts: [{ type: "path" as const, text: "a.ts", handle: "m1/0", seen: 1 }],
     };
     expect(readCarriedFacts(JSON.parse(JSON.stringify(facts)))).toEqual(facts);
     const broken = {
       generation: "x",
       userWords: [{}, 7, ...facts.userWords],
-      anchors: [{ type: "evil", text: "", handle: "" }],
+      keyFacts: [{ type: "evil", text: "", handle: "" }],
       pins: "x",
     };
     expect(readCarriedFacts(broken)).toEqual({
@@ -197,7 +197,7 @@ describe("carried facts from outside", () => {
       pins: [],
       filesRead: [],
       filesChanged: [],
-      anchors: [],
+      keyFacts: [],
     });
   });
 
@@ -215,15 +215,15 @@ describe("carried facts from outside", () => {
 it.each([
   [["m1"], "stands for 1 earlier message (m1)."],
   [["m1", "m2"], "stands for 2 earlier messages (m1 to m2)."],
-])("the summary of %j %s", (foldedIds, said) => {
+])("the summary of %j %s", (replacedIds, said) => {
   const { parts } = summaryMessage({
     id: "s1",
     representation: "user-summary",
     markerId: undefined,
     prose: "Done.",
-    facts: { generation: 1, userWords: [], pins: [], filesRead: [], filesChanged: [], anchors: [] },
+    facts: { generation: 1, userWords: [], pins: [], filesRead: [], filesChanged: [], keyFacts: [] },
     factsText: "",
-    foldedIds,
+    replacedIds,
   });
   expect(JSON.stringify(parts)).toContain(said);
 });

@@ -5,7 +5,7 @@ import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
 import type { CarriedFacts, CarriedWords } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { collectAnchors, selectAnchors } from "./anchors.ts";
+import { collectKeyFacts, selectKeyFacts } from "./key-facts.ts";
 import { type Pin, renderPins, resolvePins } from "./pins.ts";
 import { element } from "./request.ts";
 import {
@@ -20,7 +20,7 @@ import {
 } from "./text.ts";
 
 /**
- * The facts of a compaction: of those carried so far and those of the messages that are folded now as many as can be
+ * The facts of a compaction: of those carried so far and those of the messages that are replaced now as many as can be
  * shown, so that neither the window nor what is stored grows with the age of a conversation.
  */
 export function collectFacts(input: FactsInput): CarriedFacts {
@@ -33,7 +33,7 @@ export function collectFacts(input: FactsInput): CarriedFacts {
   const pinned = new Set(input.pins.map(({ handle }) => handle));
   const omittedNow = omitted.filter(({ handle }) => !pinned.has(handle)).length;
   const omittedWords = (carried?.omittedWords ?? 0) + omittedNow;
-  const files = recordFiles(carried ?? NO_FILES, input.folded, (path) =>
+  const files = recordFiles(carried ?? NO_FILES, input.replaced, (path) =>
     input.cleaner.line(path, MAX_PATH_CHARS),
   );
   return {
@@ -42,18 +42,18 @@ export function collectFacts(input: FactsInput): CarriedFacts {
     ...(omittedWords > 0 && { omittedWords }),
     pins: input.pins,
     ...newestFiles(files, budget.filesChars),
-    anchors: selectAnchors(collectAnchors(carried?.anchors ?? [], pieces), budget.anchorsChars),
+    keyFacts: selectKeyFacts(collectKeyFacts(carried?.keyFacts ?? [], pieces), budget.keyFactsChars),
   };
 }
 
 interface FactsInput {
   readonly carried: CarriedFacts | undefined;
   readonly pins: CarriedFacts["pins"];
-  readonly folded: Transcript;
+  readonly replaced: Transcript;
   readonly pieces: readonly TextPiece[];
   /** The message with which the conversation began. */
   readonly firstHandle: Handle | undefined;
-  /** The folded message whose words have to stay whole. */
+  /** The replaced message whose words have to stay whole. */
   readonly mustHandle: Handle | undefined;
   readonly budget: FactsBudget;
   readonly cleaner: TextCleaner;
@@ -66,7 +66,7 @@ interface FactsInput {
 export interface FactsBudget {
   readonly wordsChars: number;
   readonly filesChars: number;
-  readonly anchorsChars: number;
+  readonly keyFactsChars: number;
 }
 
 /**
@@ -79,7 +79,7 @@ export function factsBudget(replacedTokens: number, windowTokens: number = repla
   return {
     wordsChars: room(6_000, Math.max(replacedTokens, windowTokens) * 0.1),
     filesChars: room(1_000, replacedTokens * 0.03),
-    anchorsChars: room(2_000, replacedTokens * 0.06),
+    keyFactsChars: room(2_000, replacedTokens * 0.06),
   };
 }
 
@@ -105,7 +105,7 @@ export function renderFacts(facts: CarriedFacts, options: RenderFactsOptions): s
     ...(quotes.length > 0 ? [element("user_words", quotes.join("\n\n"))] : []),
     ...(pins.length > 0 ? [element("pinned", pins.join("\n\n"))] : []),
     ...listFiles(newestFiles(facts, budget.filesChars * share), fenceQuote),
-    ...anchorLines(facts, budget.anchorsChars * share),
+    ...keyFactLines(facts, budget.keyFactsChars * share),
   ];
   return sections.join("\n\n");
 }
@@ -137,14 +137,14 @@ interface ShownPinsOptions {
 
 interface RenderFactsOptions extends ShownPinsOptions {
   readonly budget: FactsBudget;
-  /** Of the room of files and anchors, from 0 to 1. */
+  /** Of the room of files and key facts, from 0 to 1. */
   readonly share: number;
   /** Of the room of the user's words, from 0 to 1. */
   readonly wordsShare: number;
 }
 
-function anchorLines({ anchors }: CarriedFacts, maxChars: number): readonly string[] {
-  const byHandle = groupBy(selectAnchors(anchors, maxChars), ({ handle }) => handle);
+function keyFactLines({ keyFacts }: CarriedFacts, maxChars: number): readonly string[] {
+  const byHandle = groupBy(selectKeyFacts(keyFacts, maxChars), ({ handle }) => handle);
   if (byHandle.size === 0) return [];
   const lines = Array.from(
     byHandle,
@@ -159,13 +159,13 @@ function anchorLines({ anchors }: CarriedFacts, maxChars: number): readonly stri
  */
 export function factsOf(transcript: Transcript, options: FactsOfOptions): string {
   const { pins, marked = [], redaction } = options;
-  const budget = { ...options.budget, anchorsChars: 0 };
+  const budget = { ...options.budget, keyFactsChars: 0 };
   const cleaner = createTextCleaner(redaction);
   const said = transcript.filter(({ role }) => role === "user");
   const facts = collectFacts({
     carried: undefined,
     pins: resolvePins({ transcript, pins, marked, carried: [], cleaner }).pins,
-    folded: transcript,
+    replaced: transcript,
     pieces: piecesOf(said, cleaner),
     firstHandle: transcript[0]?.id,
     mustHandle: undefined,
@@ -186,11 +186,11 @@ interface FactsOfOptions {
   readonly pins: readonly Pin[];
   /** Messages that the user marked. */
   readonly marked?: CarriedFacts["pins"];
-  readonly budget: Omit<FactsBudget, "anchorsChars">;
+  readonly budget: Omit<FactsBudget, "keyFactsChars">;
   readonly redaction?: SecretRedaction;
 }
 
-/** What the user wrote, message by message, from the carried words and the pieces that are folded now. */
+/** What the user wrote, message by message, from the carried words and the pieces that are replaced now. */
 function collectUserWords(
   carried: readonly CarriedWords[],
   pieces: readonly TextPiece[],

@@ -164,11 +164,11 @@ const PINS_SHARE = 0.4;
 
 /** Pins as text for a request that another program writes; empty when there are none. */
 export function pinsOf(transcript: Transcript, options: PinsOfOptions): string {
-  const { pins, marked = [], heldIn = "", maxChars, redaction } = options;
+  const { pins, marked = [], stillInWindow = "", maxChars, redaction } = options;
   const cleaner = createTextCleaner(redaction);
   const resolved = resolvePins({ transcript, pins, marked, carried: [], cleaner }).pins;
   // A model writes other line breaks than a file may have.
-  const held = heldIn.replaceAll("\r", "");
+  const held = stillInWindow.replaceAll("\r", "");
   const isHeld = (text: string): boolean => held.includes(text.replaceAll("\r", "").trim());
   const texts = renderPins(resolved, {
     maxChars: maxChars ?? Number.POSITIVE_INFINITY,
@@ -183,7 +183,7 @@ interface PinsOfOptions {
   /** Messages that the user marked. */
   readonly marked?: readonly CarriedPin[];
   /** A text before the model: a pin that stands in it word for word is left out. */
-  readonly heldIn?: string;
+  readonly stillInWindow?: string;
   readonly maxChars?: number;
   readonly redaction?: SecretRedaction;
 }

@@ -17,8 +17,8 @@ const tool = (name: string, output: string, input: unknown = { filePath: "a.ts" 
   outcome: { status: "done", output, attachments: [] },
 });
 
-function requestFor(folded: Transcript, change: Partial<CompactionInput> = {}) {
-  const transcript = deepFreeze([...folded, say("pad", "p".repeat(4_000)), user("last", "Go on.")]);
+function requestFor(localText: Transcript, change: Partial<CompactionInput> = {}) {
+  const transcript = deepFreeze([...localText, say("pad", "p".repeat(4_000)), user("last", "Go on.")]);
   const plan = planCompaction({ transcript, trigger: "manual", tailTokens: 20, ...change });
   if (plan.status === "nothing") throw new Error(plan.reason);
   return { ...plan, prompt: plan.request.prompt };

@@ -12,8 +12,8 @@ import {
 } from "./text.ts";
 
 /**
- * The request for a summary, within the summarizer's window by the upper estimate: the previous summary, the newest messages
- * that fit as quotes, and the instructions. `gateSummary` below decides whether the answer can be used.
+ * The request for a summary, within the summarizer's window by the upper estimate: the previous summary, the newest
+ * messages that fit as quotes, and the instructions. `checkSummary` below decides whether the answer can be used.
  */
 export function buildSummaryRequest(
   material: SummaryMaterial,
@@ -54,7 +54,7 @@ export interface SummaryMaterial extends QuotableBlocks {
   /** The summarizer's window. */
   readonly windowTokens: number;
   readonly maxOutputTokens: number;
-  /** What the gate will accept. */
+  /** What the summary check will accept. */
   readonly maxSummaryTokens: number;
   readonly model?: ModelRef;
   /** As `summarySystem` gives it. */
@@ -261,7 +261,7 @@ export function element(tag: string, text: string): string {
 }
 
 /** A model's answer as a summary that can be used, or why it cannot. */
-export function gateSummary(answer: unknown, options: GateOptions): GateResult {
+export function checkSummary(answer: unknown, options: SummaryCheckOptions): SummaryCheckResult {
   if (typeof answer !== "string") return refused("not-text");
   const { maxTokens, previousSummary, cleaner, estimator = "documented" } = options;
   // A text far too long is not worth cleaning.
@@ -281,7 +281,7 @@ export function gateSummary(answer: unknown, options: GateOptions): GateResult {
   return { status: "accepted", text };
 }
 
-interface GateOptions {
+interface SummaryCheckOptions {
   /** The smaller of 4,000 tokens and a quarter of what the summary replaces. */
   readonly maxTokens: number;
   readonly previousSummary?: string | undefined;
@@ -291,11 +291,11 @@ interface GateOptions {
   readonly estimator?: TokenEstimator | undefined;
 }
 
-type GateResult =
+type SummaryCheckResult =
   | { readonly status: "accepted"; readonly text: string }
-  | { readonly status: "refused"; readonly reason: GateReason };
+  | { readonly status: "refused"; readonly reason: SummaryRefusal };
 
-export type GateReason =
+export type SummaryRefusal =
   | "not-text"
   | "blank"
   | "tool-call"
@@ -312,7 +312,7 @@ export const MAX_SUMMARY_SHARE = 0.25;
 
 const MAX_CHARS_PER_TOKEN = 16;
 
-function refused(reason: GateReason): GateResult {
+function refused(reason: SummaryRefusal): SummaryCheckResult {
   return { status: "refused", reason };
 }
 

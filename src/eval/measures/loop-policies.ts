@@ -232,7 +232,7 @@ export function createSessionWindow(prune: SessionPruneOptions): LoopWindow {
         model: { provider: "anthropic", id: "claude-sonnet-4-5" },
         limits: { contextTokens: 200_000, outputTokens: 32_000 },
         systemChars: LOOP_SYSTEM_CHARS,
-        // Only pruning is measured: outputs are not bounded, and no model is asked.
+        // Only pruning is measured: outputs are not trimmed, and no model is asked.
         toolOutput: "off",
         compactAt: "never",
       },
@@ -243,7 +243,7 @@ export function createSessionWindow(prune: SessionPruneOptions): LoopWindow {
     nowMs += idleMs;
     session.observe(history.map(({ message }) => withoutUsage(message)));
     await session.prepare({ moment: "after-turn", idleMs });
-    return session.projection().map(plainText);
+    return session.messages().map(plainText);
   };
 }
 

@@ -25,7 +25,7 @@ const transcript = deepFreeze([
 describe("drift", () => {
   it("leaves the user's words and pins as they are after ten compactions, with or without a model", async () => {
     const { points } = await measureDrift({ transcript });
-    const ours = points.filter(({ way }) => way === "fold" || way === "forgetful-model");
+    const ours = points.filter(({ way }) => way === "local-summary" || way === "forgetful-model");
     expect(ours.map(({ compactions }) => compactions)).toEqual([1, 2, 5, 10, 1, 2, 5, 10]);
     for (const point of ours) expect(point).toMatchObject({ instructions: 1, pins: 1 });
     const last = points.find(({ way, compactions }) => way === "last-N" && compactions === 10);

@@ -40,7 +40,7 @@ export interface DriftPoint {
 }
 
 /** `summaries` are those that the agents' own models wrote in the session. */
-export type DriftWay = "fold" | "forgetful-model" | "last-N" | "summaries";
+export type DriftWay = "local-summary" | "forgetful-model" | "last-N" | "summaries";
 
 const ROUNDS: readonly number[] = [1, 2, 5, 10];
 const MIN_CALLS = 50;
@@ -56,14 +56,14 @@ export async function measureDrift({
   if (callsOf(messages).length < MIN_CALLS) return { points: [], files: undefined };
   const points: DriftPoint[] = [];
   const ways = [
-    ["fold", undefined],
+    ["local-summary", undefined],
     ["forgetful-model", FORGETFUL],
   ] as const;
   for (const [way, summarizer] of ways) {
     for (const { compactions, seen, text } of await compactInARow(messages, summarizer)) {
       const truth = createTruth(seen);
       points.push({ way, compactions, ...truth(text) });
-      if (way !== "fold") continue;
+      if (way !== "local-summary") continue;
       const newest = lastChars(plainMessages(seen).join(""), text.length);
       points.push({ way: "last-N", compactions, ...truth(newest) });
     }

@@ -71,7 +71,7 @@ describe("the baselines", () => {
   });
 });
 
-describe("fold", () => {
+describe("local-summary", () => {
   const edit = (path: string, lines: string): Message => ({
     id: `e-${path}`,
     role: "assistant",
@@ -93,13 +93,13 @@ describe("fold", () => {
 
   it("names the files that were changed, however long ago, and keeps the lines that were written last", () => {
     const messages = deepFreeze([old, ...session, newest]);
-    const text = run("fold", messages, 6_000);
+    const text = run("local-summary", messages, 6_000);
     expect(text).toContain("first-changed.ts");
     for (let at = 0; at < 9; at++) expect(text).toContain(`const lastLine${at} = compute(${at} * 7);`);
     expect(run("fill", messages, 4_000)).not.toContain("first-changed.ts");
   });
 
   it("has no frame around nothing", () => {
-    expect(run("fold", session, 6_000)).not.toMatch(/^\[Tool result\]$/m);
+    expect(run("local-summary", session, 6_000)).not.toMatch(/^\[Tool result\]$/m);
   });
 });

@@ -1,4 +1,4 @@
-import { createFold } from "../../compaction/summary/fold-summary.ts";
+import { createLocalSummary } from "../../compaction/summary/local-summary.ts";
 import { readPreviousSummary } from "../../compaction/summary/message.ts";
 import { createTextCleaner } from "../../compaction/summary/text.ts";
 import { forkContext } from "../../fork/fork.ts";
@@ -82,10 +82,10 @@ export const BUILT_IN_POLICIES: readonly EvalPolicy[] = [
   fill,
   {
     // A compaction without a model.
-    name: "fold",
+    name: "local-summary",
     explain:
       "the summary without a model: lines chosen as by fill, the lines that edits wrote last, names that are missing there",
-    run: fold,
+    run: summarize,
   },
 ];
 
@@ -166,10 +166,10 @@ function sum(values: readonly number[]): number {
 }
 
 /** The summary without a model for a session that is compacted here; an earlier summary is its previous summary. */
-function fold(transcript: Transcript, budgetChars: number): string {
+function summarize(transcript: Transcript, budgetChars: number): string {
   if (transcript.length === 0) return "";
   const cleaner = createTextCleaner("off");
-  return createFold({
+  return createLocalSummary({
     messages: transcript.filter((message) => !isSummary(message)),
     previous: readPreviousSummary(transcript.filter(isSummary), cleaner),
     redaction: "off",

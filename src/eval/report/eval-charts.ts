@@ -63,10 +63,10 @@ function curves(
     .filter(({ points }) => points.length > 0);
 }
 
-/** `fill` and `fold` stand out, baselines are grey, policies of users have their own colours. */
+/** `fill` and `local-summary` stand out, baselines are grey, policies of users have their own colours. */
 function toneOf(name: string): ChartTone {
   if (name === "fill") return "strong";
-  if (name === "fold") return "second";
+  if (name === "local-summary") return "second";
   return BUILT_IN_POLICIES.some((policy) => policy.name === name) ? "grey" : "colour";
 }
 
@@ -91,7 +91,7 @@ function driftChart({ drift }: EvalReport, fact: "instructions" | "files", title
 }
 
 const DRIFT_TONES: Readonly<Record<DriftFigures["way"], ChartTone>> = {
-  fold: "strong",
+  "local-summary": "strong",
   "forgetful-model": "second",
   "last-N": "grey",
   summaries: "colour",

@@ -4,7 +4,7 @@ import {
   DOCUMENTED_TIER_LIMITS,
   FORK_TIER2_LIMIT,
   FORK_TIER3_LIMIT,
-  type MissedFloor,
+  type MissedMinimum,
   resultsWithTiers,
   type Tier,
   type TierCounts,
@@ -242,7 +242,7 @@ export interface ProcessingStats {
    * Results that keep less than the documents promise for their age, as far as the budget scales that: the newest 5
    * whole, the next 10 at 3,000 characters, the rest at 500. Newest first; unset when all of them keep it.
    */
-  readonly missedFloors?: readonly MissedFloor[];
+  readonly missedMinimums?: readonly MissedMinimum[];
   /** Texts shortened because the budget is hard. */
   readonly oversizeTruncated?: number;
   /** The numbers that were applied. */

@@ -8,6 +8,7 @@ import {
   anyText,
   type Completed,
   callback,
+  gone,
   goneRule,
   limitFrom,
   listOf,
@@ -59,7 +60,7 @@ export interface ForkOptions extends DocumentedForkOptions {
    * @from this project
    * @when you know the child's task: always
    */
-  readonly directive?: string;
+  readonly task?: string;
   /**
    * The model that the child asks. Where it would refuse a thought of the parent, also those of the newest tool turn
    * are left out, which some providers want.
@@ -127,6 +128,7 @@ export const FORK_OWN_TOOLS: readonly string[] = ["fork", "fork_result", "fork_c
 
 /** What the options of a fork may be. */
 export const FORK_SHAPE: Shape<ForkOptions, Defaulted> = {
+  ...gone({ directive: "give task" }),
   // Less could not hold the wrapper and a notice.
   budgetChars: withDefault(limitFrom(512), FORK_CHAR_BUDGET),
   profile: withDefault(oneOf("default", "documented"), "default"),
@@ -135,7 +137,7 @@ export const FORK_SHAPE: Shape<ForkOptions, Defaulted> = {
   neverCutTools: withDefault(listOf(text), FORK_NO_TRUNCATION_TOOLS),
   ownTools: withDefault(listOf(text), FORK_OWN_TOOLS),
   pruned: withDefault(oneOf("placeholder", "restore"), "placeholder"),
-  directive: anyText,
+  task: anyText,
   model: MODEL_RULE,
   redact: callback,
 };

@@ -93,7 +93,7 @@ const EVENTS: Readonly<Record<string, SampleEvent>> = {
   "permission-asked": { type: "permission-asked", askId: "ask2" },
   "permission-answered": { type: "permission-answered", askId: "ask1" },
   "cancel-asked": { type: "cancel-asked", reason: "no" },
-  "resume-asked": { type: "resume-asked", directive: "also this", requestId: "r1" },
+  "resume-asked": { type: "resume-asked", task: "also this", requestId: "r1" },
   "parent-aborted": { type: "parent-aborted" },
   "parent-deleted": { type: "parent-deleted" },
   "tick at once": { type: "tick" },
@@ -266,7 +266,7 @@ describe("advanceFork", () => {
   it("believes nothing about a run that was found out about another", () => {
     const second = afterEvents(
       completed,
-      { type: "resume-asked", directive: "more", requestId: "r1" },
+      { type: "resume-asked", task: "more", requestId: "r1" },
       { type: "slot-given" },
       { type: "prompt-accepted", run: 2, prompt: 1, messageId: "m3" },
     );
@@ -284,7 +284,7 @@ describe("advanceFork", () => {
   });
 
   it("stops a child that a late prompt woke after the end", () => {
-    const steered = afterEvents(running, { type: "resume-asked", directive: "more", requestId: "r1" });
+    const steered = afterEvents(running, { type: "resume-asked", task: "more", requestId: "r1" });
     const ended = afterEvents(steered, { type: "child-deleted" });
     const late = { type: "prompt-accepted", run: 1, prompt: 2, messageId: "m2" } as const;
     const woken = step(ended, late);

@@ -15,14 +15,14 @@ export function cancelRun(record: ForkRecord, { reason, atMs }: EventOf<"cancel-
 
 /** Sends a live run a further prompt, or opens the next run; the same request counts once. */
 export function steerOrResume(record: ForkRecord, event: EventOf<"resume-asked">): ForkStep {
-  const { directive, requestId, askedBy, atMs } = event;
+  const { task, requestId, askedBy, atMs } = event;
   const wasDone = record.runs.some((run) => run.prompts.some((prompt) => prompt.requestId === requestId));
   const run = currentRun(record);
   if (wasDone) return unchanged(record);
-  if (!isLive(run)) return openRun(record, { directive, atMs, requestId, ...(askedBy && { askedBy }) });
+  if (!isLive(run)) return openRun(record, { task, atMs, requestId, ...(askedBy && { askedBy }) });
   const isReporting = run.stopping !== undefined || run.wrapUp !== undefined;
   if (isReporting || run.adoption !== undefined) return unchanged(record);
-  const steered = addPrompt(run, { kind: "steer", text: directive, requestId });
+  const steered = addPrompt(run, { kind: "steer", text: task, requestId });
   if (run.state !== "running") return changeRun(record, steered);
   return sendPrompts(record, steered, { atMs, chosen: isUnsent });
 }
@@ -89,9 +89,9 @@ export function interruptRun(record: ForkRecord, run: LiveRun, interruption: Int
   const mayGoOn = run.openedBy !== "restart" && run.isRebuilt !== true && run.undone === undefined;
   if (limits.onRestart === "report" || !mayGoOn) return endRun(record, run, end);
   const { record: ended } = endRun(record, run, { ...end, closedBy: "next-run" });
-  const directive = wasPrompted ? RESTART_TEXT : run.prompts[0]?.text || RESTART_TEXT;
+  const task = wasPrompted ? RESTART_TEXT : run.prompts[0]?.text || RESTART_TEXT;
   return openRun(ended, {
-    directive,
+    task,
     atMs,
     openedBy: "restart",
     ...(run.askedBy && { askedBy: run.askedBy }),
@@ -103,7 +103,7 @@ interface Interruption {
   readonly limits: ForkLimits;
   readonly text?: string;
   readonly changedFiles?: readonly string[];
-  /** False when the child never got its directive. */
+  /** False when the child never got its task. */
   readonly wasPrompted?: boolean;
 }
 

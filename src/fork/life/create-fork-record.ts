@@ -4,18 +4,18 @@ import type { AskingCall, ForkRecord, LiveRun } from "./record.ts";
 
 /** The record of a new fork: its first run waits in the queue. */
 export function createForkRecord(fork: NewFork): ForkRecord {
-  const { directive, atMs, askedBy, ...rest } = fork;
+  const { task, atMs, askedBy, ...rest } = fork;
   return {
     schema: "fork/1",
     ...rest,
     spent: { costUSD: 0, tokens: 0, steps: 0 },
-    runs: [queuedRun(1, { directive, atMs, ...omitUndefined({ askedBy }) })],
+    runs: [queuedRun(1, { task, atMs, ...omitUndefined({ askedBy }) })],
   };
 }
 
 /** What a new fork needs. */
 export interface NewFork extends Omit<ForkRecord, "schema" | "spent" | "runs" | "childSessionId"> {
-  readonly directive: string;
+  readonly task: string;
   readonly atMs: number;
   readonly askedBy?: AskingCall;
 }
@@ -27,7 +27,7 @@ export function openRun(record: ForkRecord, opening: RunOpening): ForkStep {
 }
 
 interface RunOpening {
-  readonly directive: string;
+  readonly task: string;
   readonly atMs: number;
   readonly requestId?: string;
   readonly openedBy?: "restart";
@@ -36,14 +36,14 @@ interface RunOpening {
 
 /** A run that waits for a slot. */
 export function queuedRun(number: number, opening: RunOpening): LiveRun {
-  const { directive, atMs, requestId, openedBy, askedBy } = opening;
+  const { task, atMs, requestId, openedBy, askedBy } = opening;
   return {
     number,
     state: "queued",
     queuedAtMs: atMs,
     lastSignAtMs: atMs,
     lastWatchAtMs: atMs,
-    prompts: [{ number: 1, kind: "directive", text: directive, ...omitUndefined({ requestId }) }],
+    prompts: [{ number: 1, kind: "task", text: task, ...omitUndefined({ requestId }) }],
     calls: { total: 0, streak: 0, recentIds: [] },
     rateLimits: 0,
     asks: [],

@@ -96,7 +96,7 @@ type ControlEvent =
   /** A further prompt for a live run, or the next run of an ended one. */
   | {
       readonly type: "resume-asked";
-      readonly directive: string;
+      readonly task: string;
       readonly requestId: string;
       readonly askedBy?: AskingCall;
     }

@@ -63,7 +63,7 @@ describe("what went wrong in the founding plugin does not here", () => {
   });
 
   it("a resume that has to wait is in the record and gets its slot", () => {
-    const waiting = step(completedFork(), { type: "resume-asked", directive: "go on", requestId: "r1" });
+    const waiting = step(completedFork(), { type: "resume-asked", task: "go on", requestId: "r1" });
     expect(typesOf(waiting.actions)).toEqual(["fill-slots"]);
     expect(readForkRecord(JSON.parse(JSON.stringify(waiting.record)))).toEqual(waiting.record);
     const started = step(waiting.record, { type: "slot-given" });
@@ -117,7 +117,7 @@ describe("what went wrong in the founding plugin does not here", () => {
   it("a resumed run times out as timed-out, and can be cancelled", () => {
     const resumed = afterEvents(
       completedFork(),
-      { type: "resume-asked", directive: "go on", requestId: "r1" },
+      { type: "resume-asked", task: "go on", requestId: "r1" },
       { type: "slot-given" },
       { type: "prompt-accepted", run: 2, prompt: 1, messageId: "m9" },
     );

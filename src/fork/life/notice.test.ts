@@ -92,7 +92,7 @@ describe("resultNotice", () => {
     expect(notice.match(/truncated/g)).toHaveLength(1);
   });
 
-  it("bounds many results together", () => {
+  it("trims many results together", () => {
     const records = Array.from({ length: 20 }, (_, index) =>
       completedFork({ id: `f${index}`, number: index + 1 }, "y".repeat(40_000)),
     );
@@ -189,9 +189,9 @@ describe("lists of forks", () => {
   it("show a fork a line", () => {
     expect(forkTable(records, AT_MS + 61_000)).toBe(
       [
-        "#1 find the bug · queued for 1 min 1 s · 0 calls · exact",
-        "#2 untitled · running for 1 min 1 s · 0 calls · exact",
-        "#3 find the bug · completed after 0 s, not answered yet · 0 calls · exact",
+        "#1 find the bug · queued for 1 min 1 s · 0 calls · full",
+        "#2 untitled · running for 1 min 1 s · 0 calls · full",
+        "#3 find the bug · completed after 0 s, not answered yet · 0 calls · full",
       ].join("\n"),
     );
     expect(forkTable([], AT_MS)).toBe("No forks.");
@@ -207,8 +207,8 @@ describe("lists of forks", () => {
     const roster = forkRoster([...records, afterEvents(acked)], AT_MS);
     expect(roster.split("\n")).toEqual([
       "Forks of this conversation. Keep every line of this list in the summary:",
-      "- #1 find the bug · queued for 0 s · 0 calls · exact: its result will come by itself",
-      "- #2 untitled · running for 0 s · 0 calls · exact: its result will come by itself",
+      "- #1 find the bug · queued for 0 s · 0 calls · full: its result will come by itself",
+      "- #2 untitled · running for 0 s · 0 calls · full: its result will come by itself",
       '- #3 find the bug · completed, not answered yet (fork_result with id "3" gives all of it): The bug is in a.ts:1.',
     ]);
     expect(forkRoster([acked], AT_MS)).toBe("");

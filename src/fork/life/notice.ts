@@ -5,7 +5,7 @@ import { deliveryId, type ForkRecord, workedMs } from "./record.ts";
 import { type QuotedReport, quoteChild, quoteReport } from "./report.ts";
 import { costText, formatSpan } from "./roster.ts";
 
-/** The text that hands results to the parent: labelled as data, escaped, bounded, each under its delivery id. */
+/** The text that hands results to the parent: labelled as data, escaped, trimmed, each under its delivery id. */
 export function resultNotice(results: readonly EndedFork[]): string {
   const each = Math.max(MIN_RESULT_CHARS, Math.floor(MAX_NOTICE_CHARS / Math.max(1, results.length)));
   const maxChars = Math.min(MAX_RESULT_CHARS, each);

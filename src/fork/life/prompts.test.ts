@@ -14,7 +14,7 @@ const AGAIN_MS = 30_000;
 const last = { lastText: "so far", changedFiles: ["a.ts"] };
 const error = { kind: "server", message: "500" };
 const live = (record: ForkRecord) => currentRun(record) as LiveRun;
-const steer = { type: "resume-asked", directive: "also b", requestId: "r1" } as const;
+const steer = { type: "resume-asked", task: "also b", requestId: "r1" } as const;
 const empty = { type: "child-checked", run: 1, finding: { type: "finished", text: " ", ...last } } as const;
 const sent = (actions: readonly ForkAction[]) =>
   actions.flatMap((action) => (action.type === "send-prompt" ? [[action.prompt.kind, action.attempt]] : []));
@@ -39,7 +39,7 @@ function wait(record: ForkRecord, rounds: number): { record: ForkRecord; sends: 
 describe("a prompt that the host refuses", () => {
   const refuse = (prompt: number) => ({ type: "prompt-refused", run: 1, prompt, error }) as const;
 
-  it("ends the run when it was the directive", () => {
+  it("ends the run when it was the task", () => {
     expect(endedRun(afterEvents(prompted, refuse(1)))).toMatchObject({ state: "failed", error, text: "" });
   });
 
@@ -88,12 +88,12 @@ describe("a prompt that the host refuses", () => {
 
 describe("a prompt that is lost", () => {
   it("is sent three times, then its run ends when the child cannot do without it", () => {
-    const directive = wait(prompted, 3);
-    expect(directive.sends).toEqual([
-      ["directive", 2],
-      ["directive", 3],
+    const task = wait(prompted, 3);
+    expect(task.sends).toEqual([
+      ["task", 2],
+      ["task", 3],
     ]);
-    expect(live(directive.record).stopping).toMatchObject({ as: "failed", error: { kind: "not-started" } });
+    expect(live(task.record).stopping).toMatchObject({ as: "failed", error: { kind: "not-started" } });
     const nudge = wait(nudged, 3);
     expect(nudge.sends).toEqual([
       ["nudge", 2],
@@ -144,7 +144,7 @@ describe("a prompt that the host takes", () => {
   it("goes alone at the start", () => {
     const both = afterEvents(sampleFork(), steer, { type: "slot-given" });
     const next = step(both, { type: "child-created", run: 1, childSessionId: "child" });
-    expect(sent(next.actions)).toEqual([["directive", 1]]);
+    expect(sent(next.actions)).toEqual([["task", 1]]);
   });
 
   it("ends a child that was woken after its run was over", () => {
@@ -152,7 +152,7 @@ describe("a prompt that the host takes", () => {
     const next = step(over, { type: "prompt-accepted", run: 1, prompt: 2, messageId: "m2" });
     expect(next.actions).toEqual([{ type: "abort-child", run: 1 }]);
     expect(currentRun(next.record).prompts).toMatchObject([
-      { number: 1, messageId: "m1", kind: "directive" },
+      { number: 1, messageId: "m1", kind: "task" },
       { number: 2, messageId: "m2", kind: "steer" },
     ]);
   });

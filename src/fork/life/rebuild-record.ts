@@ -1,11 +1,11 @@
 import { asObject } from "../../text/unknown-value.ts";
-import type { ForkWay } from "../context/choose-way.ts";
+import type { InheritMode } from "../context/choose-inherit-mode.ts";
 import { countAttempt } from "./attempts.ts";
 import { queuedRun } from "./create-fork-record.ts";
 import { checkChildAction } from "./end.ts";
 import type { ForkStep } from "./events.ts";
 import type { AskingCall, ForkOwner, ForkRecord, LiveRun } from "./record.ts";
-import { ASKING_CALL, WAY } from "./stored-record.ts";
+import { ASKING_CALL, MODE } from "./stored-record.ts";
 
 /** What is stored in the child session about its fork, so that a lost record can be rebuilt. */
 export interface ForkMetadata {
@@ -15,7 +15,7 @@ export interface ForkMetadata {
   readonly root: string;
   readonly parent: string;
   readonly run: number;
-  readonly way: ForkWay;
+  readonly mode: InheritMode;
   /** The snapshot of what it inherited. */
   readonly blob?: string;
   /** The call of the parent that asked for the run. */
@@ -32,7 +32,7 @@ export function forkMetadata(record: ForkRecord): ForkMetadata {
     root: record.rootSessionId,
     parent: record.parentSessionId,
     run: run?.number ?? 1,
-    way: record.inherited.way,
+    mode: record.inherited.mode,
     ...(snapshotId === undefined ? {} : { blob: snapshotId }),
     ...(run?.askedBy && { askedBy: run.askedBy }),
   };
@@ -40,7 +40,7 @@ export function forkMetadata(record: ForkRecord): ForkMetadata {
 
 /** The metadata found in a session; undefined when it is not that of a fork. */
 export function readForkMetadata(value: unknown): ForkMetadata | undefined {
-  const { id, number, root, parent, run, way, blob, askedBy } = asObject(value);
+  const { id, number, root, parent, run, mode, blob, askedBy } = asObject(value);
   if (!isName(id) || !isName(root) || !isName(parent)) return undefined;
   if (!isOrdinal(number) || !isOrdinal(run)) return undefined;
   return {
@@ -49,7 +49,7 @@ export function readForkMetadata(value: unknown): ForkMetadata | undefined {
     root,
     parent,
     run,
-    way: WAY(way) ? (way as ForkWay) : "text",
+    mode: MODE(mode) ? (mode as InheritMode) : "text",
     ...(isName(blob) ? { blob } : {}),
     ...(ASKING_CALL(askedBy) ? { askedBy: askedBy as AskingCall } : {}),
   };
@@ -71,7 +71,7 @@ export function rebuildForkRecord({ metadata, session, owner, number, atMs }: Lo
     model: { providerId: session.providerId ?? "", modelId: session.modelId ?? "" },
     title: session.title,
     inherited: {
-      way: metadata.way,
+      mode: metadata.mode,
       reason: "rebuilt from the child session",
       chars: 0,
       messages: 0,
@@ -81,7 +81,7 @@ export function rebuildForkRecord({ metadata, session, owner, number, atMs }: Lo
     spent: { costUSD: session.costUSD ?? 0, tokens: 0, steps: 0 },
     runs: [],
   };
-  const queued = queuedRun(metadata.run, { directive: "", atMs: session.createdAtMs });
+  const queued = queuedRun(metadata.run, { task: "", atMs: session.createdAtMs });
   const run: LiveRun = {
     ...queued,
     state: "running",

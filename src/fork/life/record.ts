@@ -1,4 +1,4 @@
-import type { ForkWay } from "../context/choose-way.ts";
+import type { InheritMode } from "../context/choose-inherit-mode.ts";
 
 /** Everything that is known about one fork, as plain JSON: one record a fork, written only by its owner. */
 export interface ForkRecord {
@@ -35,7 +35,7 @@ export interface ForkModel {
 
 /** What the child got of its parent's conversation, and why in this way. */
 interface Inheritance {
-  readonly way: ForkWay;
+  readonly mode: InheritMode;
   readonly reason: string;
   readonly chars: number;
   readonly messages: number;
@@ -119,7 +119,7 @@ interface RunBase {
   readonly startedAtMs?: number;
   /** How long since then no program looked after it: not counted as run time. */
   readonly downMs?: number;
-  /** All prompts of this run; the first is the directive. */
+  /** All prompts of this run; the first is the task. */
   readonly prompts: readonly ChildPrompt[];
   readonly calls: CallCounters;
   /** How often a rate limit sent it back to the queue. */
@@ -201,7 +201,7 @@ export interface ChildPrompt {
   readonly requestId?: string;
 }
 
-export type PromptKind = "directive" | "continue" | "steer" | "nudge";
+export type PromptKind = "task" | "continue" | "steer" | "nudge";
 
 interface CallCounters {
   readonly total: number;

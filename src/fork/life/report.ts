@@ -26,7 +26,7 @@ export function findReport({ text, textChars }: KeptReport, written: readonly st
     .findLast((each) => each.length === textChars && keepReport(each).text === text);
 }
 
-/** A report as it is quoted to the parent: escaped and bounded, with what is missing counted in characters of the whole. */
+/** A report as it is quoted to the parent: escaped and trimmed, with what is missing counted in characters of the whole. */
 export function quoteReport({ text, textChars }: KeptReport, maxChars: number): QuotedReport {
   const totalChars = textChars ?? text.length;
   const quoted = quoteChild(text, Number.POSITIVE_INFINITY);
@@ -66,7 +66,7 @@ export function quoteRange(piece: string): string {
   return fenceData(piece, TAGS);
 }
 
-/** Text of a child as it is quoted to the parent: normalized, tags escaped, bounded. */
+/** Text of a child as it is quoted to the parent: normalized, tags escaped, trimmed. */
 export function quoteChild(text: string, maxChars: number): string {
   const safe = fenceData(normalizeText(text).trim(), TAGS);
   if (safe.length <= maxChars) return safe;

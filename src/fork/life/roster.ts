@@ -40,7 +40,7 @@ function lineOf(record: ForkRecord, nowMs: number): string {
     stateText(run, nowMs),
     plural(run.calls.total, "call"),
     ...costText(record),
-    record.inherited.way,
+    record.inherited.mode,
   ];
   if (run.undone !== undefined) facts.push("asked for in a message that was undone");
   return `#${record.number} ${quoteChild(record.title, 60) || "untitled"} · ${facts.join(" · ")}`;

@@ -115,7 +115,7 @@ export function promptRefused(record: ForkRecord, event: EventOf<"prompt-refused
 
 /** True for a prompt that the child needs to start working. */
 export function isOpening({ kind }: ChildPrompt, run: LiveRun): boolean {
-  return run.state === "starting" || kind === "directive" || kind === "continue";
+  return run.state === "starting" || kind === "task" || kind === "continue";
 }
 
 /** Ends the run as failed; after a rate limit it is queued again instead, a few times, with exponential backoff. */

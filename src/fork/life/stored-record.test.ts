@@ -27,7 +27,7 @@ const RECORDS = [
     { type: "root-cost-reached" },
     { type: "child-failed", error: { kind: "x", message: "y" } },
   ),
-  afterEvents(completedFork(), { type: "resume-asked", directive: "more", requestId: "r" }),
+  afterEvents(completedFork(), { type: "resume-asked", task: "more", requestId: "r" }),
 ];
 
 describe("readForkRecord", () => {
@@ -74,7 +74,7 @@ describe("readForkRecord", () => {
 
 describe("a lost record", () => {
   const record = sampleFork({
-    inherited: { way: "exact", reason: "", chars: 1, messages: 1, snapshotId: "sha" },
+    inherited: { mode: "full", reason: "", chars: 1, messages: 1, snapshotId: "sha" },
   });
   const session = { id: "child", title: "find the bug", createdAtMs: AT_MS - 5_000 };
 
@@ -86,7 +86,7 @@ describe("a lost record", () => {
       root: "root",
       parent: "parent",
       run: 1,
-      way: "exact",
+      mode: "full",
       blob: "sha",
     });
     expect(readForkMetadata(JSON.parse(JSON.stringify(metadata)))).toEqual(metadata);
@@ -107,7 +107,7 @@ describe("a lost record", () => {
     const metadata = forkMetadata(record);
     expect(readForkMetadata({ ...metadata, id: "f".repeat(200) })?.id).toHaveLength(200);
     expect(readForkMetadata({ ...metadata, id: "f".repeat(201) })).toBeUndefined();
-    expect(readForkMetadata({ ...metadata, way: "other" })?.way).toBe("text");
+    expect(readForkMetadata({ ...metadata, mode: "other" })?.mode).toBe("text");
   });
 
   it("is rebuilt from what the child's session says", () => {
@@ -115,7 +115,7 @@ describe("a lost record", () => {
     const bare = rebuildForkRecord({ ...given, session }).record;
     expect(bare).toMatchObject({ agent: "", model: { providerId: "", modelId: "" }, spent: { costUSD: 0 } });
     expect(bare.inherited).toEqual({
-      way: "exact",
+      mode: "full",
       reason: "rebuilt from the child session",
       chars: 0,
       messages: 0,
@@ -149,7 +149,7 @@ describe("a lost record", () => {
     const metadata = readForkMetadata(JSON.parse(JSON.stringify(forkMetadata(asked))));
     if (metadata === undefined) throw new Error("no metadata");
     const rebuilt = rebuildForkRecord({ metadata, session, owner: OWNER, number: 4, atMs: AT_MS });
-    expect(rebuilt.record).toMatchObject({ inherited: { way: "exact" }, runs: [{ askedBy }] });
+    expect(rebuilt.record).toMatchObject({ inherited: { mode: "full" }, runs: [{ askedBy }] });
   });
 
   it("is rebuilt, looked at, and its result looked for before it is sent", () => {

@@ -36,7 +36,7 @@ const ATTEMPTS = shaped({ count: isCount, lastAtMs: isCount });
 
 const ERROR = shaped({ kind: isText, message: isText });
 
-export const WAY: Check = oneOf("exact", "graduated", "text");
+export const MODE: Check = oneOf("full", "trimmed", "text");
 
 export const ASKING_CALL: Check = shaped({ messageId: isText, callId: isText });
 
@@ -48,7 +48,7 @@ const RUN_BASE: Shape = {
   prompts: listOf(
     shaped({
       number: isCount,
-      kind: oneOf("directive", "continue", "steer", "nudge"),
+      kind: oneOf("task", "continue", "steer", "nudge"),
       text: isText,
       attempts: optional(ATTEMPTS),
       messageId: optional(isText),
@@ -110,7 +110,7 @@ const isRecord = shaped({
   model: shaped({ providerId: isText, modelId: isText, variant: optional(isText) }),
   title: isText,
   inherited: shaped({
-    way: WAY,
+    mode: MODE,
     reason: isText,
     chars: isCount,
     messages: isCount,

@@ -101,7 +101,7 @@ describe("limits of a run", () => {
 
   it("speaks to no child that may only report", () => {
     const told = afterEvents(runningFork(), { type: "root-cost-reached" });
-    const steer = { type: "resume-asked", directive: "also b", requestId: "r1" } as const;
+    const steer = { type: "resume-asked", task: "also b", requestId: "r1" } as const;
     expect(step(told, steer).record).toBe(told);
   });
 
@@ -202,7 +202,7 @@ describe("limits of a run", () => {
     const finding = { type: "finished", text: "done", ...last } as const;
     const steered = afterEvents(runningFork(), {
       type: "resume-asked",
-      directive: "also b",
+      task: "also b",
       requestId: "r1",
     });
     expect(step(steered, { type: "child-checked", run: 1, finding }).record).toBe(steered);

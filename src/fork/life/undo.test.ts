@@ -208,7 +208,7 @@ describe("the call that asked for a run is known", () => {
   const owner = { ...OWNER, instanceId: "i2" };
 
   it("of a run that was resumed", () => {
-    const resumed = { type: "resume-asked", directive: "more", requestId: "r" } as const;
+    const resumed = { type: "resume-asked", task: "more", requestId: "r" } as const;
     const [, known] = step(completed, { ...resumed, askedBy }).record.runs;
     expect(known).toMatchObject({ number: 2, askedBy });
     expect(step(completed, resumed).record.runs[1]).not.toHaveProperty("askedBy");

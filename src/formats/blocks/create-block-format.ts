@@ -52,7 +52,7 @@ export interface BlockFormat<Wire> extends Format<Wire> {
 /** The format of requests to a provider: it also writes a transcript that no wire held before. */
 export interface WireFormat<Wire, Request extends Wire> extends BlockFormat<Wire> {
   /**
-   * The messages of any transcript, such as `session.projection()`, as the provider takes them, in a request with
+   * The messages of any transcript, such as `session.messages()`, as the provider takes them, in a request with
    * whatever else is given. What is hidden is left out; a list that ends with an answer is asked to go on.
    */
   encode<Rest extends object = object>(

@@ -26,8 +26,8 @@ describe.each(FORMATS)("a transcript sent to $name", ({ encode, encodeAndDecode 
     const { session } = startSession();
     session.observe(conversation(40));
     await session.prepare();
-    const [question, summary] = encodeAndDecode(session.projection());
-    expect(session.projection()[0]?.parts).toMatchObject([{ type: "compaction" }]);
+    const [question, summary] = encodeAndDecode(session.messages());
+    expect(session.messages()[0]?.parts).toMatchObject([{ type: "compaction" }]);
     expect(question).toMatchObject({ role: "user", parts: [{ text: COMPACTION_QUESTION }] });
     expect(summary?.role).toBe("assistant");
     expect(messageText(summary as Message)).toContain("Ship the parser.");

@@ -284,7 +284,7 @@ function positionOf(
 }
 
 function isSamePart(part: Part, old: Part | undefined): boolean {
-  if (old === undefined || part.type !== old.type || part.native !== old.native) return false;
+  if (old === undefined || part.type !== old.type || part.providerBlock !== old.providerBlock) return false;
   switch (part.type) {
     case "text":
     case "reasoning":

@@ -58,7 +58,7 @@ function describeBlock(block: Block<unknown>): Omit<WireBlock, "messageId" | "wi
     case "part": {
       const { part } = block;
       if (part.type === "reasoning") return { type: "reasoning" };
-      return part.type === "text" && part.native === undefined
+      return part.type === "text" && part.providerBlock === undefined
         ? { type: "text", read: part.text }
         : { type: "other" };
     }

@@ -28,7 +28,7 @@ const FORMATS = [
 ] as const;
 
 describe.each(FORMATS)("the window of a file of $name, collected", ({ name, lower, collect, format }) => {
-  it("is that of all lines, whatever was let go before it", () => {
+  it("is that of all lines, whatever was dropped before it", () => {
     fc.assert(
       fc.property(randomSession(), fc.integer({ min: 1, max: 40 }), (history, roomChars) => {
         fc.pre(!answersAcrossCompaction(history));
@@ -80,7 +80,7 @@ describe.each(FORMATS)("the window of a file of $name, collected", ({ name, lowe
     expect(filterCompacted(read.transcript)).toEqual(filterCompacted(whole.transcript));
     expect(sum(read.transcript, recordedChars)).toBe(sum(whole.transcript, recordedChars));
     expect(bytes.length).toBeGreaterThan(20e6);
-    // Eight megabytes are read before anything is let go.
+    // Eight megabytes are read before anything is dropped.
     expect(JSON.stringify(read.wire).length).toBeLessThan(8.4e6);
     expect(requestsOf(seen)).toEqual(requestsOf(lines));
   });
@@ -128,8 +128,8 @@ async function* chunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * True where a result stands behind the compaction of its call, as no agent writes it. Its call has been let go by then,
- * so it is read as a result without one.
+ * True where a result stands behind the compaction of its call, as no agent writes it. Its call has been dropped by
+ * then, so it is read as a result without one.
  */
 function answersAcrossCompaction({ steps }: History): boolean {
   const compactedCalls = new Set<string>();

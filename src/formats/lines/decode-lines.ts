@@ -204,7 +204,7 @@ export function collectWindow<Wire>(
   let limitChars = roomChars;
   let isRewound = false;
 
-  /** True where the conversation goes on from a line that was let go. */
+  /** True where the conversation goes on from a line that was dropped. */
   const goesBack = (): boolean => {
     const follows = lines.map((line) => goneIds.has(format.linkOf(line).parent ?? ""));
     if (!follows.includes(true)) return false;
@@ -221,7 +221,7 @@ export function collectWindow<Wire>(
     pastMessages -= oldest.length;
     for (const message of oldest) countMessage(older, message);
   };
-  const letGo = (): void => {
+  const drop = (): void => {
     isRewound ||= goesBack();
     const { messages, count } = beforeWindow(format, lines);
     past.push(messages.map(withSizes));
@@ -246,14 +246,14 @@ export function collectWindow<Wire>(
       // As soon as its summary must have come: lines that do not grow old are cheaply forgotten.
       if (readChars >= roomChars && format.isCompaction(kept))
         limitChars = Math.min(limitChars, heldChars + SUMMARY_CHARS);
-      if (heldChars >= limitChars) letGo();
+      if (heldChars >= limitChars) drop();
     },
     lines: () => lines,
     past: () => ({ messages: past.flat(), older, isRewound: isRewound || goesBack() }),
   };
 }
 
-/** How much is kept of a file before anything is let go, and how much of that. */
+/** How much is kept of a file before anything is dropped, and how much of that. */
 export interface WindowLimits {
   readonly roomChars?: number;
   /** Of what stands before the window: at least the newest so many are more than counted. */
@@ -280,7 +280,7 @@ function recordedChars(part: Part): number {
   return chars(safeJson(input), inputCut) + chars(outcomeText(shownOutcome(part)), cut);
 }
 
-/** What must be known of a format to let go of what stands before a window. */
+/** What must be known of a format to drop what stands before a window. */
 interface WindowFormat<Wire> extends LineFormat<Wire> {
   /** The line without what the conversation does not need; undefined when nothing is left. */
   slim(line: unknown): unknown;

@@ -164,11 +164,11 @@ export interface LineCollector {
   /** `chars`: about how long the line is in the file. */
   take(line: unknown, chars: number): void;
   lines(): readonly unknown[];
-  /** What it let go before these lines; `isRewound`: the conversation goes on from there all the same. */
+  /** What it dropped before these lines; `isRewound`: the conversation goes on from there all the same. */
   past?(): { readonly messages: Transcript; readonly older: OlderMessages; readonly isRewound: boolean };
 }
 
-/** What is known of messages that were let go altogether. */
+/** What is known of messages that were dropped altogether. */
 export interface OlderMessages {
   /** Without system prompts. */
   readonly messages: number;

@@ -143,7 +143,7 @@ describe("carryover", () => {
     const options = {
       limits: { contextTokens: "1", outputTokens: "many" },
       summarizer: 5,
-      store: { spills: {}, journal: { append: () => undefined } },
+      store: { outputs: {}, journal: { append: () => undefined } },
       onCompact: "yes",
       restore: "{}",
       expectedTurns: 12,
@@ -155,7 +155,7 @@ describe("carryover", () => {
       'limits.contextTokens is "1"',
       'limits.outputTokens is "many"',
       "summarizer is 5",
-      "store.spills is an object; give an object with the functions put and get",
+      "store.outputs is an object; give an object with the functions put and get",
       "store.journal is an object; give an object with the functions append and read",
       'onCompact is "yes"',
       'restore is "{}"',

@@ -20,7 +20,7 @@ import { serveOthers } from "./serve-others.ts";
 
 /** What one conversation needs to stay within its model's window. */
 export interface Carryover<Model extends LanguageModelLike> {
-  /** Use it in place of the model: it bounds, prunes, compacts and recovers by itself. */
+  /** Use it in place of the model: it trims, prunes, compacts and recovers by itself. */
   readonly model: Model;
   /** Give these to the model too, so that it can read again what left its window. */
   readonly tools: { readonly recall: Tool<RecallInput, string> };
@@ -74,7 +74,7 @@ type OpenConversation = Carryover<LanguageModelLike>;
 
 /** The options that another conversation takes over from this one. */
 function sharedOptions({ restore: _, persist: __, store, ...shared }: CarryoverOptions): CarryoverOptions {
-  return store?.spills === undefined ? shared : { ...shared, store: { spills: store.spills } };
+  return store?.outputs === undefined ? shared : { ...shared, store: { outputs: store.outputs } };
 }
 
 /** Options of a session that the app did not open: only its usage is reported. */
@@ -84,8 +84,8 @@ function unlistened(options: CarryoverOptions): CarryoverOptions {
 }
 
 /**
- * Compacts messages without a session, such as for a button in a route that forgets everything between two requests. The
- * model writes the summary and says how large the window is; without one the summary is made mechanically.
+ * Compacts messages without a session, such as for a button in a route that forgets everything between two requests.
+ * The model writes the summary and says how large the window is; without one the summary is made without a model.
  */
 export function compact(
   messages: readonly ModelMessage[],
@@ -101,7 +101,7 @@ export function compact(
 export interface CompactMessagesOptions extends CarryoverOptions, CompactNowOptions {
   /**
    * The model of the conversation, by object or by name; it writes the summary unless `summarizer` says otherwise.
-   * @default none: a mechanical summary
+   * @default none: a summary without a model
    * @when a model shall write the summary
    */
   readonly model?: LanguageModelLike | string;
@@ -122,7 +122,7 @@ function converse(
     {
       ...options,
       clock,
-      store: omitUndefined({ spills: store?.spills, journal }),
+      store: omitUndefined({ outputs: store?.outputs, journal }),
       onUsage(used) {
         for (const listen of usageListeners) listen(used);
         return onUsage?.(used, id);

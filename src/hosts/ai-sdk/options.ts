@@ -6,6 +6,7 @@ import { findTwoJournals, PERSIST_RULE, type Persistence } from "../../session/p
 import {
   callback,
   check,
+  gone,
   methods,
   type Problem,
   type Rule,
@@ -15,7 +16,7 @@ import {
   throwProblems,
 } from "../../text/check.ts";
 import { asObject, isObject } from "../../text/unknown-value.ts";
-import type { SpillStore } from "../../tool-output/spill.ts";
+import type { OutputStore } from "../../tool-output/output-store.ts";
 import type { CompactedConversation } from "./hand-over.ts";
 
 /** How a conversation is kept within its model's window; everything has a default. */
@@ -65,7 +66,7 @@ export interface CarryoverOptions extends ConversationOptions {
 /** Stores of a conversation, in memory, as files or in a database. */
 export interface CarryoverStore {
   /** Keeps the whole text of outputs that are too long. @default none */
-  readonly spills?: SpillStore;
+  readonly outputs?: OutputStore;
   /** Keeps every edit, so that a restart goes on where it was. @default none */
   readonly journal?: Journal;
 }
@@ -89,7 +90,8 @@ export const languageModel: Rule = {
 };
 
 const STORE_SHAPE: Shape<CarryoverStore> = {
-  spills: methods("put", "get"),
+  ...gone({ spills: "give outputs" }),
+  outputs: methods("put", "get"),
   journal: methods("append", "read"),
 };
 
@@ -102,8 +104,8 @@ const CARRYOVER_SHAPE: Shape<
     expects: "an object",
     // Stores may have more than is used here.
     find: (value, path) => {
-      const { spills, journal } = asObject(value);
-      return check(STORE_SHAPE, isObject(value) ? { spills, journal } : value, path);
+      const { outputs, journal } = asObject(value);
+      return check(STORE_SHAPE, isObject(value) ? { outputs, journal } : value, path);
     },
   },
   persist: PERSIST_RULE,

@@ -3,7 +3,7 @@ import {
   type AiSdkMessage,
   type AiSdkWire,
   contentOf,
-  nativeOf,
+  providerBlockOf,
 } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { ModelCall } from "../../middleware/language-model.ts";
 import { safeJson, textOrJson } from "../../text/json.ts";
@@ -40,7 +40,7 @@ export function createRequestRecognizer(
   function isLike(next: Seen): boolean {
     if (own === undefined) return start === "new" || next.hasAnswers || next.tools.size > 0;
     if (extendsList(next.keys, own.keys)) return true;
-    const frame = compareFrames(own, next);
+    const frame = comparePromptHeads(own, next);
     const inMessages = sharedEvidence(next, own.keys);
     // An app that stores the compacted messages in place of all sends what we sent.
     const shared = inMessages === "none" ? sharedEvidence(next, keysOf(sentWire())) : inMessages;
@@ -115,7 +115,7 @@ function readRequest(prompt: AiSdkWire, tools: ModelCall["tools"]): Seen {
     beginsWithBlock: said
       .slice(0, 1)
       .flatMap(contentOf)
-      .some((part) => nativeOf(part) !== undefined),
+      .some((part) => providerBlockOf(part) !== undefined),
     userTurns: said.filter(({ role }) => role === "user").length,
     system: system.join("\n"),
     tools: new Set(asArray(tools).map((tool) => textOrJson(asObject(tool).name))),
@@ -167,7 +167,7 @@ function sharedEvidence(next: Seen, known: readonly string[]): "most" | "some" |
 }
 
 /** Whether two requests are made for the same purpose, as far as system prompt and tools show it. */
-function compareFrames(one: Seen, other: Seen): "same" | "unknown" | "other" {
+function comparePromptHeads(one: Seen, other: Seen): "same" | "unknown" | "other" {
   const system = compareTexts(one.system, other.system);
   const tools = compareNames(one.tools, other.tools);
   if (system === "other") return tools === "same" ? "unknown" : "other";

@@ -50,7 +50,7 @@ function readOutput(payload: UnknownObject): HookOutput | undefined {
 const REASON_BYTES = 9_800;
 
 const replace = (reason: string): string =>
-  JSON.stringify({ continue: false, stopReason: "Bounded by Carryover", reason });
+  JSON.stringify({ continue: false, stopReason: "Trimmed by Carryover", reason });
 
 /** Of a longer one the model is shown both ends. */
 function shownOf(text: string): Pick<HookOutput, "text" | "noticeChars"> {

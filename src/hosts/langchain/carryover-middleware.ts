@@ -22,15 +22,21 @@ import {
 } from "../../middleware/recall-tool.ts";
 import { type SummarizerChoice, summarizerRule } from "../../middleware/summarizer.ts";
 import { readSessionOptions } from "../../session/options.ts";
-import { createOutputBounding } from "../../session/output-limits.ts";
+import { createOutputTrimming } from "../../session/output-limits.ts";
 import type { Session } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { methods, objectOf, text, throwProblems } from "../../text/check.ts";
+import { gone, methods, objectOf, text, throwProblems } from "../../text/check.ts";
 import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/unknown-value.ts";
-import type { SpillStore } from "../../tool-output/spill.ts";
-import { type AgentCall, adaptModel, type ChatModelLike, describeFrame, modelLimits } from "./chat-model.ts";
+import type { OutputStore } from "../../tool-output/output-store.ts";
+import {
+  type AgentCall,
+  adaptModel,
+  type ChatModelLike,
+  describePromptHead,
+  modelLimits,
+} from "./chat-model.ts";
 import { createKeptThreads } from "./kept-threads.ts";
-import { boundResult, toWire } from "./messages.ts";
+import { toWire, trimResult } from "./messages.ts";
 
 /**
  * Keeps every thread of an agent within its model's window: for `middleware` of LangChain's `createAgent`. What it has
@@ -41,11 +47,11 @@ export function carryoverMiddleware(options: CarryoverMiddlewareOptions = {}): C
   throwProblems(findOptionProblems(options, MIDDLEWARE_SHAPE));
   const threads = createKeptThreads<Thread>();
   const { profile, toolOutput, perTool, prune, recallTool = "recall", store } = options;
-  const bound = createOutputBounding(
+  const trimOutput = createOutputTrimming(
     readSessionOptions(omitUndefined({ profile, toolOutput, perTool, prune }), {
       clock: createSystemClock(),
     }),
-    store?.spills && { store: store.spills, recallTool },
+    store?.outputs && { store: store.outputs, recallTool },
   );
 
   async function wrapModelCall(request: ModelRequest, handler: AgentCall["handler"]): Promise<unknown> {
@@ -86,9 +92,9 @@ export function carryoverMiddleware(options: CarryoverMiddlewareOptions = {}): C
         const { name } = request.toolCall;
         if (!ToolMessage.isInstance(result) || typeof result.content !== "string" || name === recallTool)
           return result;
-        const bounded = await bound(name, result.content);
-        if (bounded === undefined) return result;
-        return boundResult(result, bounded.text, bounded.handle === undefined ? "beside" : "stored");
+        const trimmed = await trimOutput(name, result.content);
+        if (trimmed === undefined) return result;
+        return trimResult(result, trimmed.text, trimmed.handle === undefined ? "beside" : "stored");
       } catch (error) {
         throw isGraphBubbleUp(error) ? error : asToolError(error, request.toolCall);
       }
@@ -123,7 +129,7 @@ export interface CarryoverMiddlewareOptions extends ConversationOptions {
    * @default none
    * @when checkpoints shall stay small: long outputs are then kept there
    */
-  readonly store?: { readonly spills?: SpillStore };
+  readonly store?: { readonly outputs?: OutputStore };
 }
 
 /** Who writes summaries, and what it is told. */
@@ -159,8 +165,8 @@ function openThread(options: CarryoverMiddlewareOptions, first: ModelRequest, re
     /** Sends a request as the session wants it. */
     async send(request: ModelRequest, handler: AgentCall["handler"]): Promise<unknown> {
       use(request.model);
-      const frame = { tools: describeFrame(request), abortSignal: request.runtime.signal };
-      const call = { ...omitUndefined(frame), prompt: toWire(request.messages), request, handler };
+      const promptHead = { tools: describePromptHead(request), abortSignal: request.runtime.signal };
+      const call = { ...omitUndefined(promptHead), prompt: toWire(request.messages), request, handler };
       return asObject(await model.doGenerate(call as AgentCall)).response;
     },
   };
@@ -183,7 +189,7 @@ const isChatModel = (value: unknown): boolean => CHAT_MODEL.find(value, []).leng
 const MIDDLEWARE_SHAPE = {
   recallTool: text,
   summarizer: summarizerRule(CHAT_MODEL),
-  store: objectOf({ spills: methods("put", "get") }),
+  store: objectOf({ ...gone({ spills: "give outputs" }), outputs: methods("put", "get") }),
 };
 
 /**

@@ -64,7 +64,7 @@ export function adaptModel(given: unknown): AdaptedModel {
 }
 
 /** What is sent beside the messages, as a session measures it and finds the tool that recalls: tools and system prompt. */
-export function describeFrame({ tools, systemMessage }: ModelRequest): readonly unknown[] {
+export function describePromptHead({ tools, systemMessage }: ModelRequest): readonly unknown[] {
   return [...(tools ?? []).map(describe), { system: systemMessage?.text ?? "" }];
 }
 

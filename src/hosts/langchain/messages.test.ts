@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/
 import { describe, expect, it } from "vitest";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
 import type { Edit } from "../../transcript/edit.ts";
-import { boundResult, fromWire, toWire } from "./messages.ts";
+import { fromWire, toWire, trimResult } from "./messages.ts";
 
 const call = (id: string) => ({ type: "tool_call", id, name: "read", args: { path: "a" } }) as const;
 const thinking = { type: "thinking", thinking: "Hm.", signature: "s" };
@@ -130,7 +130,7 @@ describe("LangChain's messages in the form of the AI SDK", () => {
   });
 
   it("show a session the whole of an output that was cut as it came in", () => {
-    const cut = boundResult(new ToolMessage({ content: "a long text", tool_call_id: "c1" }), "a …", "beside");
+    const cut = trimResult(new ToolMessage({ content: "a long text", tool_call_id: "c1" }), "a …", "beside");
     const [, , , whole] = fromWire(toWire([...conversation.slice(0, 3), cut]));
     expect([cut.text, whole?.text, whole?.additional_kwargs]).toEqual(["a …", "a long text", {}]);
   });

@@ -34,12 +34,12 @@ export function fromWire(wire: AiSdkWire): BaseMessage[] {
 }
 
 /** A result with less text before the model. Where its whole is kept nowhere else it stays beside it, where no provider looks. */
-export function boundResult(message: ToolMessage, text: string, whole: "beside" | "stored"): ToolMessage {
+export function trimResult(message: ToolMessage, text: string, whole: "beside" | "stored"): ToolMessage {
   const beside = whole === "beside" ? { [WHOLE]: message.content } : {};
   return withContent(message, text, { ...message.additional_kwargs, ...beside });
 }
 
-/** The name in `additional_kwargs` under which a bounded output has its whole. */
+/** The name in `additional_kwargs` under which a trimmed output has its whole. */
 const WHOLE = "carryover_whole_output";
 
 /** A result as the tool gave it. */
@@ -119,7 +119,7 @@ function readAnswer(message: AIMessage): readonly UnknownObject[] {
     if (type === "text") return [readBlock(block)];
     if (THOUGHTS.has(type)) return [readThought(block)];
     const place = calls.findIndex(({ id }) => id !== undefined && id === block.id);
-    if (place < 0) return CHUNKS.has(type) ? [] : [readProviderBlock(block)];
+    if (place < 0) return CHUNKS.has(type) ? [] : [readContentBlock(block)];
     return calls.splice(place, 1).map((call) => ({ ...readCall(call), [ORIGIN]: block }));
   });
   return [...parts, ...calls.map(readCall)];
@@ -145,7 +145,7 @@ function readThought(block: UnknownObject): UnknownObject {
 }
 
 /** What a provider did itself, such as a web search: it stays or leaves whole. */
-function readProviderBlock(block: UnknownObject): UnknownObject {
+function readContentBlock(block: UnknownObject): UnknownObject {
   const name = { toolCallId: asString(block.id) ?? "", toolName: asString(block.type) ?? "unknown" };
   return { type: "tool-call", providerExecuted: true, ...name, input: block, [ORIGIN]: block };
 }

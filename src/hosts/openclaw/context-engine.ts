@@ -5,9 +5,9 @@ import type { Conversation } from "../../middleware/conversation.ts";
 import { openConversation } from "../../middleware/open-conversation.ts";
 import { answerRecall, readRecallInput } from "../../middleware/recall-tool.ts";
 import { readSessionOptions, type SessionOptions } from "../../session/options.ts";
-import { createOutputBounding } from "../../session/output-limits.ts";
+import { createOutputTrimming } from "../../session/output-limits.ts";
 import type { Session } from "../../session/session.ts";
-import { createFileSpillStore } from "../../stores/files/spill-store.ts";
+import { createFileOutputStore } from "../../stores/files/output-store.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { textOrJson } from "../../text/json.ts";
 import { createLruMap } from "../../text/lru-map.ts";
@@ -58,8 +58,8 @@ export interface ContextEngine {
   /** Copies the record of the parent for a fork: it begins with the parent's window, and can recall what that left out. */
   prepareSubagentSpawn(params: Params): Promise<{ rollback(): Promise<void> } | undefined>;
   onSubagentEnded(params: Params): Promise<void>;
-  /** Bounds the output of a tool before the model reads it; undefined where it stays. */
-  boundOutput(context: Params, tool: string, output: string): Promise<string | undefined>;
+  /** Trims the output of a tool before the model reads it; undefined where it stays. */
+  trimOutput(context: Params, tool: string, output: string): Promise<string | undefined>;
   recall(context: Params, input: unknown): Promise<string>;
 }
 
@@ -67,11 +67,11 @@ export interface ContextEngine {
 export function createContextEngine(folder: string, given: OpenClawSettings): ContextEngine {
   const { folder: _, ...settings } = given;
   const clock = createSystemClock();
-  const spills = createFileSpillStore({ root: join(folder, "outputs") });
+  const outputs = createFileOutputStore({ root: join(folder, "outputs") });
   const records = createSessionRecords(join(folder, "sessions"));
   const open = createLruMap<string, OpenConversation>(MAX_OPEN);
   const options = readSessionOptions(settings, { clock });
-  const bound = createOutputBounding(options, { store: spills, recallTool: RECALL_TOOL });
+  const trimOutput = createOutputTrimming(options, { store: outputs, recallTool: RECALL_TOOL });
 
   /** The conversation of a session: the open one, unless another process has written its record meanwhile. */
   async function conversationOf(key: string, llm?: LanguageModelCall): Promise<OpenConversation> {
@@ -81,7 +81,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     return openOne({ key, version, saved: NOTHING_SAVED, messages: [] }, kept.state, llm);
   }
 
-  /** The same with the model that can be asked for a summary now; without one, summaries are made mechanically. */
+  /** The same with the model that can be asked for a summary now; without one, summaries are made without a model. */
   function withModel(known: OpenConversation, llm: LanguageModelCall | undefined): OpenConversation {
     if (known.ask.llm !== undefined && llm !== undefined) known.ask.llm = llm;
     if ((known.ask.llm === undefined) === (llm === undefined)) return known;
@@ -95,7 +95,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
       {
         ...settings,
         recallTool: RECALL_TOOL,
-        store: { spills },
+        store: { outputs },
         ...omitUndefined({ restore, limits: as.limits, summarizer: llm && createSummarizer(ask) }),
       },
       { id: as.key },
@@ -160,7 +160,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
 
     async assemble(params) {
       const [messages, estimatedTokens] =
-        (await orNothing(() => assemble(params))) ??
+        (await orUndefined(() => assemble(params))) ??
         ([params.messages, estimateTokens(JSON.stringify(params.messages))] as const);
       const systemPromptAddition = await memoryPrompt(params);
       return { messages, estimatedTokens, ...omitUndefined({ systemPromptAddition }) };
@@ -197,7 +197,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     },
 
     async maintain(params) {
-      await orNothing(async () => {
+      await orUndefined(async () => {
         const known = open.get(keyOf(params));
         if (known === undefined || known.messages.length === 0) return;
         const opened = withModel(known, llmIn(params));
@@ -212,7 +212,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     async prepareSubagentSpawn({ contextMode, parentSessionKey, childSessionKey }) {
       if (contextMode !== "fork") return undefined;
       const child = textOrJson(childSessionKey);
-      await orNothing(async () => {
+      await orUndefined(async () => {
         const { kept } = await records.get(textOrJson(parentSessionKey));
         await update(child, () => ({ ...kept, turns: [] }));
       });
@@ -220,12 +220,12 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
     },
 
     async onSubagentEnded({ childSessionKey, reason }) {
-      if (reason !== "completed") await orNothing(() => forget(textOrJson(childSessionKey)));
+      if (reason !== "completed") await orUndefined(() => forget(textOrJson(childSessionKey)));
     },
 
-    boundOutput: (context, tool, output) =>
-      orNothing(async () => {
-        const { text, handle } = (await bound(tool, output)) ?? {};
+    trimOutput: (context, tool, output) =>
+      orUndefined(async () => {
+        const { text, handle } = (await trimOutput(tool, output)) ?? {};
         const added = handle === undefined ? [] : [handle];
         const addTo = (outputs: readonly string[]) => [...outputs, ...added].slice(-MAX_OUTPUTS);
         if (handle !== undefined)
@@ -237,7 +237,7 @@ export function createContextEngine(folder: string, given: OpenClawSettings): Co
       const { session, key } = await conversationOf(keyOf(context));
       const asked = readRecallInput(input);
       if (asked.search === undefined || asked.handle !== undefined) return answerRecall(session, asked);
-      // Outputs that were bounded on their way in are known here, not to the session.
+      // Outputs that were trimmed on their way in are known here, not to the session.
       const { kept } = await records.get(key);
       for (const handle of kept.outputs.toReversed()) {
         const found = await session.recall({ search: asked.search, handle });
@@ -270,7 +270,7 @@ const MAX_OPEN = 100;
 const MAX_TURNS = 200;
 const MAX_OUTPUTS = 500;
 
-async function orNothing<T>(run: () => Promise<T>): Promise<T | undefined> {
+async function orUndefined<T>(run: () => Promise<T>): Promise<T | undefined> {
   return run().catch(() => undefined);
 }
 
@@ -309,14 +309,14 @@ function createSummarizer(ask: OpenConversation["ask"]): Summarizer {
 
 /** What OpenClaw exports to plugins. It is absent outside of OpenClaw. */
 const SDK: string = "openclaw/plugin-sdk/core";
-const sdk = async (): Promise<UnknownObject> => asObject(await orNothing(() => import(SDK)));
+const sdk = async (): Promise<UnknownObject> => asObject(await orUndefined(() => import(SDK)));
 
 /** What a memory plugin adds to the system prompt. OpenClaw leaves it to the engine in the slot to pass it on. */
 async function memoryPrompt({ sessionKey, ...params }: Params): Promise<string | undefined> {
   const { buildMemorySystemPromptAddition: build } = await sdk();
   const { availableTools = new Set(), citationsMode } = params;
   const asked = { availableTools, citationsMode, agentSessionKey: sessionKey };
-  return typeof build === "function" ? orNothing(async () => asString(build(asked))) : undefined;
+  return typeof build === "function" ? orUndefined(async () => asString(build(asked))) : undefined;
 }
 
 async function delegate(params: object): Promise<unknown> {

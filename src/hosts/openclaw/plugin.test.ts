@@ -179,7 +179,7 @@ describe("the context engine of OpenClaw", () => {
     expect(rolledBack.messages).not.toEqual(sent);
   });
 
-  it("bounds a long output, and recalls the rest by its words, in a fork too", async () => {
+  it("trims a long output, and recalls the rest by its words, in a fork too", async () => {
     const plugin = load();
     const whole = Array.from({ length: 6_000 }, (_, line) => `row ${line} is ${line * 7}`).join("\n");
     const shown = await plugin.run("exec", whole);

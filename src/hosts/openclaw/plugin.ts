@@ -12,7 +12,7 @@ import {
 } from "./context-engine.ts";
 import { plainText } from "./messages.ts";
 
-/** The plugin of OpenClaw: the context engine `carryover` for its slot, bounded tool outputs, and the tool `recall`. */
+/** The plugin of OpenClaw: the context engine `carryover` for its slot, trimmed tool outputs, and the tool `recall`. */
 export const openclawPlugin: OpenClawPlugin = {
   id: "carryover",
   name: "Carryover",
@@ -38,7 +38,7 @@ export const openclawPlugin: OpenClawPlugin = {
       async ({ toolName, result: given }, context) => {
         const result = asObject(given);
         const output = toolName === RECALL_TOOL ? undefined : plainText(result.content);
-        const shown = output === undefined ? undefined : await engine.boundOutput(context, toolName, output);
+        const shown = output === undefined ? undefined : await engine.trimOutput(context, toolName, output);
         if (shown === undefined) return undefined;
         return { result: { ...result, content: [{ type: "text", text: shown }] } };
       },

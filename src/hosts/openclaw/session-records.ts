@@ -47,7 +47,7 @@ export interface Kept {
   readonly state?: unknown;
   /** The newest turns that were taken in. */
   readonly turns: readonly string[];
-  /** The handles of outputs that were bounded. */
+  /** The handles of outputs that were trimmed. */
   readonly outputs: readonly string[];
 }
 

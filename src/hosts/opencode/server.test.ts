@@ -34,14 +34,14 @@ it.each([
   expect(createOpencodeHost({ calls, directory: "/", env: {}, args }).attendance).toBe(attendance);
 });
 
-describe("/handoff", () => {
-  async function handoff(text: string, given = "find it") {
+describe("/subtask", () => {
+  async function subtask(text: string, given = "find it") {
     const parts: Record<string, unknown>[] = [
       { type: "text", text },
       { type: "file", url: "file:///a" },
     ];
     const hooks = await load(createFakeHost());
-    const input = { command: "handoff", sessionID: "ses_parent", arguments: given };
+    const input = { command: "subtask", sessionID: "ses_parent", arguments: given };
     await hooks["command.execute.before"]?.(input, { parts });
     return parts;
   }
@@ -49,19 +49,25 @@ describe("/handoff", () => {
   it("shows what was typed, and says the rest to the model only", async () => {
     const config: { command?: Record<string, { template: string }> } = {};
     await (await load(createFakeHost())).config?.(config);
-    const template = config.command?.handoff?.template ?? "";
+    const template = config.command?.subtask?.template ?? "";
     const text = template.replace("$ARGUMENTS", "find it");
-    expect(await handoff(text)).toEqual([
-      { type: "text", text: "/handoff find it" },
+    expect(await subtask(text)).toEqual([
+      { type: "text", text: "/subtask find it" },
       { type: "text", text, synthetic: true },
       { type: "file", url: "file:///a" },
     ]);
     const bare = template.replace("$ARGUMENTS", "").trim();
-    expect((await handoff(bare, ""))[0]).toEqual({ type: "text", text: "/handoff" });
+    expect((await subtask(bare, ""))[0]).toEqual({ type: "text", text: "/subtask" });
+  });
+
+  it("is answered with the new name under its old one", async () => {
+    const config: { command?: Record<string, { template: string }> } = {};
+    await (await load(createFakeHost())).config?.(config);
+    expect(config.command?.handoff?.template).toContain("/handoff is now called /subtask");
   });
 
   it("of the user's own stays as it is", async () => {
-    expect(await handoff("My own words: find it")).toHaveLength(2);
+    expect(await subtask("My own words: find it")).toHaveLength(2);
   });
 });
 
@@ -122,8 +128,8 @@ describe("a child", () => {
     await callTool(hooks, "fork", { prompt: "Look." });
     view.push(userMessage("Said later."));
     await host.until((call) => call.path.endsWith("/prompt_async"));
-    const shown = await show(hooks, [userMessage("The directive.", "ses_child1")]);
-    expect(shown.map(textOf)).toEqual(["The dog is brown.", "Fork it.", "The directive."]);
+    const shown = await show(hooks, [userMessage("The task.", "ses_child1")]);
+    expect(shown.map(textOf)).toEqual(["The dog is brown.", "Fork it.", "The task."]);
     expect(await show(hooks, [userMessage("Alone.", "ses_other")])).toHaveLength(1);
   });
 
@@ -133,10 +139,10 @@ describe("a child", () => {
     await show(hooks, [userMessage("The dog is brown.")]);
     await callTool(hooks, "fork", { prompt: "Look." });
     await host.until((call) => call.path.endsWith("/prompt_async"));
-    const first = await show(hooks, [userMessage("The directive.", "ses_child1")]);
+    const first = await show(hooks, [userMessage("The task.", "ses_child1")]);
     Object.assign(first[0]?.parts[0] ?? {}, { text: "Changed." });
-    const second = await show(hooks, [userMessage("The directive.", "ses_child1")]);
-    expect(second.map(textOf)).toEqual(["The dog is brown.", "The directive."]);
+    const second = await show(hooks, [userMessage("The task.", "ses_child1")]);
+    expect(second.map(textOf)).toEqual(["The dog is brown.", "The task."]);
   });
 
   it("is told when what it inherited is lost", async () => {
@@ -146,14 +152,14 @@ describe("a child", () => {
       root: "ses_parent",
       parent: "ses_parent",
       run: 1,
-      way: "exact",
+      mode: "full",
       blob: "0".repeat(64),
     };
     const host = createFakeHost({
       sessions: { ses_lost: { id: "ses_lost", metadata: { carryover: lost } } },
     });
     const hooks = await load(host);
-    const shown = await show(hooks, [userMessage("The directive.", "ses_lost")]);
+    const shown = await show(hooks, [userMessage("The task.", "ses_lost")]);
     expect(textOf(shown[0])).toContain("could not be loaded");
     expect(shown).toHaveLength(2);
   });

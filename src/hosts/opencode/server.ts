@@ -243,7 +243,7 @@ function editRequests(plugin: AgentPlugin, onFailure: HooksSetup["onFailure"]): 
 
 type EditMessages = NonNullable<Hooks["experimental.chat.messages.transform"]>;
 
-/** OpenCode names caches and routes after the session: the child of an exact fork takes those of its parent. */
+/** OpenCode names caches and routes after the session: the child of a full fork takes those of its parent. */
 function replaceSession(record: Record<string, unknown>, sessionId: string, owner: string | undefined): void {
   if (owner === undefined) return;
   for (const [name, value] of Object.entries(record)) if (value === sessionId) record[name] = owner;
@@ -272,8 +272,7 @@ function changeToolOutput(output: ToolOutput, change: ToolOutputChange): void {
     return;
   }
   output.output = change.text;
-  if (change.spilled !== undefined)
-    output.metadata = { ...metadata, truncated: true, carryover: change.spilled };
+  if (change.saved !== undefined) output.metadata = { ...metadata, truncated: true, carryover: change.saved };
 }
 
 /** What the tool really said, with what OpenCode says of it. Its file lies where OpenCode lets every agent read. */

@@ -6,7 +6,7 @@ export interface HeadersEvent {
   readonly headers: Record<string, string>;
 }
 
-/** Gives the child of an exact fork the headers of the session whose cache it uses. */
+/** Gives the child of a full fork the headers of the session whose cache it uses. */
 export async function useHeadersOfOwner(
   { sessionID, headers }: HeadersEvent,
   plugin: CacheOwners,
@@ -26,7 +26,7 @@ export interface HttpEvent {
   request: Request;
 }
 
-/** Gives the child of an exact fork the cache key of the session whose cache it uses. */
+/** Gives the child of a full fork the cache key of the session whose cache it uses. */
 export async function useCacheKeyOfOwner(event: HttpEvent, plugin: CacheOwners): Promise<void> {
   const { sessionID, request } = event;
   const owner = await plugin.cacheOwnerOf(sessionID);

@@ -13,7 +13,7 @@ export interface ContextEvent {
   tools: Record<string, unknown>;
 }
 
-/** The request that an event is, as the plugin edits it: its frame is the system prompt and the tools. */
+/** The request that an event is, as the plugin edits it: its prompt head is the system prompt and the tools. */
 export function outgoingRequest(event: ContextEvent, answers: AnswerFacts): OutgoingRequest {
   return {
     sessionId: event.sessionID,
@@ -25,11 +25,11 @@ export function outgoingRequest(event: ContextEvent, answers: AnswerFacts): Outg
       const ids = event.messages.map((message) => asString(asObject(message).id) ?? "");
       return ids.map((id) => answers.of(id)?.endedAtMs).findLast((atMs) => atMs !== undefined);
     },
-    get frame() {
+    get promptHead() {
       return { system: event.system, tools: event.tools };
     },
-    set frame(frame: unknown) {
-      const { system, tools } = asObject(frame);
+    set promptHead(promptHead: unknown) {
+      const { system, tools } = asObject(promptHead);
       event.system.splice(0, event.system.length, ...asArray(system));
       for (const name of Object.keys(event.tools)) delete event.tools[name];
       Object.assign(event.tools, structuredClone(asObject(tools)));

@@ -55,7 +55,7 @@ describe("the entry", () => {
       expect(JSON.parse(JSON.stringify(input))).toEqual(input);
     }
     expect(tools.get("fork")?.input).toMatchObject({ required: ["prompt"] });
-    expect(commands.get("handoff")).toMatchObject({ template: expect.stringContaining("$ARGUMENTS") });
+    expect(commands.get("subtask")).toMatchObject({ template: expect.stringContaining("$ARGUMENTS") });
   });
 
   it("finds what a later version names differently: the folder, the models, commands that run", async () => {
@@ -92,7 +92,7 @@ describe("a fork", () => {
     const host = await load();
     const parent = await speak(host);
     const { content } = (await host.tools.get("fork")?.execute({ prompt: "Look." }, host.call)) ?? {};
-    expect(content).toContain("(exact:");
+    expect(content).toContain("(full:");
     await expect.poll(() => childOf(host)).toMatch(/^ses_/);
     const child = childOf(host);
     expect(host.session(child)).toMatchObject({ agent: "build", model: { id: "m", providerID: "p" } });
@@ -227,7 +227,7 @@ describe("a tool output", () => {
 
 it("a request that is only there to be read does not go out, not even where we were not shown it", async () => {
   const left: string[] = [];
-  const host = await load({ options: { fork: { way: "text" } } });
+  const host = await load({ options: { fork: { inherit: "text" } } });
   const session = host.context.session as { generate(asked: { prompt: string }): Promise<void> };
   session.generate = async ({ prompt }) => {
     const request = new Request("http://p.invalid", { method: "POST", body: JSON.stringify({ prompt }) });

@@ -86,12 +86,12 @@ export function changeToolResult(event: ToolEndEvent, change: ToolOutputChange):
   if (result === undefined) return;
   const before = contentText(result.content) ?? "";
   const text = change.type === "append" ? before + change.text : change.text;
-  const spilled = change.type === "replace" ? change.spilled : undefined;
+  const saved = change.type === "replace" ? change.saved : undefined;
   const metadata = {
     ...asObject(result.metadata),
     // Unset, the host would cut it once more.
-    truncated: spilled !== undefined || asObject(result.metadata).truncated === true,
-    ...(spilled && { carryover: withoutUndefined(spilled) }),
+    truncated: saved !== undefined || asObject(result.metadata).truncated === true,
+    ...(saved && { carryover: withoutUndefined(saved) }),
   };
   event.result = { ...result, content: [{ type: "text", text: text === "" ? EMPTY : text }], metadata };
 }

@@ -99,7 +99,7 @@ const REPORTS = { context: "What fills the window, and what left it", forks: "Th
  */
 async function readOptions(env: NodeJS.ProcessEnv): Promise<unknown> {
   const given = (await readOptionsFile(env)) ?? {};
-  return typeof given === "object" ? { compaction: "own-model", ...given } : given;
+  return typeof given === "object" ? { compaction: "model", ...given } : given;
 }
 
 interface Parts {

@@ -56,17 +56,17 @@ function withTailStart(
  */
 function placedEdits(
   edits: readonly Edit[],
-  { transcript, foldedIds, firstKeptId, representation }: CompactionPlan,
+  { transcript, replacedIds, firstKeptId, representation }: CompactionPlan,
   format: FormatName,
 ): readonly Edit[] {
   if (representation !== "pivot") return edits;
-  const folded = new Set(foldedIds);
+  const compacted = new Set(replacedIds);
   const firstKept = transcript.findIndex(({ id }) => id === firstKeptId);
   const later = new Set(firstKept === -1 ? [] : transcript.slice(firstKept).map(({ id }) => id));
   const before = firstKept === -1 ? undefined : (transcript[firstKept - 1]?.id ?? null);
   let last = before;
   return edits.flatMap((edit): readonly Edit[] => {
-    if (edit.type === "hide-message" && folded.has(edit.messageId)) {
+    if (edit.type === "hide-message" && compacted.has(edit.messageId)) {
       if (!later.has(edit.messageId)) return [];
       if (format === "opencode" || last === undefined) return [edit];
       const { messageId, stage, reason } = edit;

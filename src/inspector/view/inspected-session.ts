@@ -59,7 +59,7 @@ function redactSession(session: InspectedSession): InspectedSession {
     ...session,
     name: text(session.name),
     ...(cost && {
-      cost: { ...cost, breaks: cost.breaks.map((found) => ({ ...found, detail: text(found.detail) })) },
+      cost: { ...cost, misses: cost.misses.map((found) => ({ ...found, detail: text(found.detail) })) },
     }),
     ...(title !== undefined && { title: text(title) }),
     ...(workingDirectory !== undefined && { workingDirectory: text(workingDirectory) }),

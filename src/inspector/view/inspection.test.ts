@@ -19,7 +19,7 @@ const POLICIES: readonly PolicyId[] = [
   "lines",
   "prune",
   "supersede",
-  "fold",
+  "local-summary",
   "last-n",
 ];
 
@@ -99,13 +99,13 @@ describe("a view", () => {
       const view = inspection.inspectWindow({ policy });
       expect(JSON.parse(JSON.stringify(view))).toEqual(view);
     }
-    const fork = inspection.previewForks({ profile: "default", budgetChars: 2_000 }).graduated;
+    const fork = inspection.previewForks({ profile: "default", budgetChars: 2_000 }).trimmed;
     expect(JSON.parse(JSON.stringify(fork))).toEqual(fork);
   });
 });
 
 describe("where everything fits", () => {
-  it.each(["as-sent", "session", "fill", "lines", "prune", "fold", "last-n"] as const)(
+  it.each(["as-sent", "session", "fill", "lines", "prune", "local-summary", "last-n"] as const)(
     "%s changes nothing",
     (policy) => {
       const view = viewOf("y:30 u:10 a:20(bash:300) u:10 a:20", { policy, budget: Number.MAX_SAFE_INTEGER });
@@ -187,7 +187,7 @@ describe("fates", () => {
     {
       name: "a compaction without a model sums up all but the newest",
       before: "u:400 a:9000(bash:30000) u:400 a:9000(bash:30000) u:300 a:400",
-      options: { policy: "fold", budget: 1_000 },
+      options: { policy: "local-summary", budget: 1_000 },
       fates: "summarized summarized summarized summarized kept kept",
     },
     {
@@ -297,7 +297,7 @@ describe("fates", () => {
 describe("an inserted summary", () => {
   it("stands before the first message that stays and counts in what is left", () => {
     const view = viewOf("u:400 a:9000(bash:30000) u:400 a:9000(bash:30000) u:300 a:400", {
-      policy: "fold",
+      policy: "local-summary",
       budget: 1_000,
     });
     expect(view.inserted.map(({ kind, beforeIndex }) => `${kind} ${beforeIndex}`)).toEqual([

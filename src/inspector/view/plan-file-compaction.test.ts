@@ -31,13 +31,13 @@ it("lets a tail of OpenCode begin behind an answer of nothing but thoughts that 
   const transcript = opencode.decode(wire);
   let found = 0;
   for (let keepTokens = 5_000; keepTokens < 9_000; keepTokens += 250) {
-    const folded = compactFileWithoutModel(
+    const compacted = compactFileWithoutModel(
       { transcript, format: "opencode" },
       { windowTokens: 200_000, keepTokens },
     );
-    if (folded.status !== "compacted" || folded.plan.firstKeptId !== stopped) continue;
+    if (compacted.status !== "compacted" || compacted.plan.firstKeptId !== stopped) continue;
     found++;
-    const edits = editsOfFile(folded.edits, folded.plan, { format: "opencode", reader: MODEL });
+    const edits = editsOfFile(compacted.edits, compacted.plan, { format: "opencode", reader: MODEL });
     const written = messagesOf(opencode.apply(wire, edits, { at: 30 }));
     const window = filterCompacted(opencode.decode(written.toSorted(byTime)));
     expect(window.map(({ id }) => id)).toEqual(

@@ -5,7 +5,7 @@ import {
   planCompaction,
 } from "../../compaction/plan/plan-compaction.ts";
 import { type FactsBudget, factsBudget } from "../../compaction/summary/facts.ts";
-import { foldSummary } from "../../compaction/summary/fold-summary.ts";
+import { localSummary } from "../../compaction/summary/local-summary.ts";
 import type { Representation } from "../../compaction/summary/message.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/compaction-settings.ts";
 import type { OverflowSettings } from "../../compaction/trigger/overflow.ts";
@@ -42,7 +42,7 @@ export interface FileCompactionOptions {
   readonly keepTokens?: number | undefined;
   /** Most tokens of a summary without a model, not counting requests that must stay; by default a share of what it stands for. */
   readonly summaryTokens?: number | undefined;
-  /** With `threshold` nothing is folded where all of it may stay. @default manual */
+  /** With `threshold` nothing is replaced where all of it may stay. @default manual */
   readonly trigger?: "manual" | "threshold";
   /** How the reserve for an answer is counted. */
   readonly overflow?: Partial<OverflowSettings>;
@@ -71,7 +71,7 @@ export function compactFileWithoutModel(file: RecordedFile, options: FileCompact
   const { summaryTokens = Number.POSITIVE_INFINITY } = options;
   const plan = { ...planned, factsBudget: smallerOf(planned.factsBudget, factsBudget(summaryTokens * 3)) };
   const { estimator } = plan.estimate;
-  const summary = foldSummary(plan.foldMaterial, {
+  const summary = localSummary(plan.localSummaryMaterial, {
     maxTokens: Math.min(plan.material.maxSummaryTokens, Math.floor(summaryTokens * PROSE_SHARE)),
     ...(estimator && { estimator }),
   });
@@ -86,7 +86,7 @@ function smallerOf(one: FactsBudget, other: FactsBudget): FactsBudget {
   return {
     wordsChars: Math.min(one.wordsChars, other.wordsChars),
     filesChars: Math.min(one.filesChars, other.filesChars),
-    anchorsChars: Math.min(one.anchorsChars, other.anchorsChars),
+    keyFactsChars: Math.min(one.keyFactsChars, other.keyFactsChars),
   };
 }
 

@@ -1,4 +1,4 @@
-import { planRecovery, type RecoveryRung } from "../../compaction/recover.ts";
+import { planRecovery, type RecoveryStep } from "../../compaction/recover.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/compaction-settings.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
@@ -68,7 +68,7 @@ export function policiesFor({ windowTokens, tokens, chars }: SessionSize): reado
       about: "Results that something newer shows again give way to a line that names it.",
     },
     {
-      id: "fold",
+      id: "local-summary",
       label: "Compact, no model",
       about: "A compaction now, with the summary that needs no model; the newest part stays word for word.",
       budget: tokenLimits("what stays word for word", {
@@ -194,7 +194,7 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
       return runOf(source, [supersede()]);
     case "prune":
       return runOf(source, [pruneStage(pruneTo(budget))]);
-    case "fold":
+    case "local-summary":
       return foldRun(source, { ...request, keepTokens: budget, trigger: "threshold" });
     case "last-n":
       return newestRun(source, budget);
@@ -213,7 +213,7 @@ export function runWithin(
   { maxTokens, windowTokens, tokensOf }: RunLimits,
 ): FittedRun {
   const { policy } = request;
-  const least = policy === "prune" || policy === "fold" || policy === "session" ? 0 : MIN_CHARS;
+  const least = policy === "prune" || policy === "local-summary" || policy === "session" ? 0 : MIN_CHARS;
   const fitTo = (
     first: number,
     next: (budget: number, tokens: number) => number,
@@ -265,7 +265,7 @@ export function runWithin(
     }
     case "prune":
       return fitTo(maxTokens, less);
-    case "fold":
+    case "local-summary":
       return fitTo(maxTokens, less, (from, each) => runPolicy(from, { ...each, summaryTokens: maxTokens }));
     default: {
       const now = runOf(source, []);
@@ -378,7 +378,7 @@ function sessionRun(source: Transcript, request: PolicyRequest): PolicyRun {
  */
 function recoveryRun(source: Transcript, limitTokens: number): PolicyRun {
   const steps: Stage[] = [];
-  const tried: RecoveryRung[] = [];
+  const tried: RecoveryStep[] = [];
   let transcript = source;
   for (;;) {
     const estimate = { estimator: "calibrated" } as const;
@@ -386,7 +386,7 @@ function recoveryRun(source: Transcript, limitTokens: number): PolicyRun {
     if (plan.status !== "step") return runOf(source, steps);
     transcript = applyEdits(transcript, plan.edits, { at: 0 });
     steps.push(() => plan.edits);
-    tried.push(plan.rung);
+    tried.push(plan.step);
   }
 }
 
@@ -396,7 +396,7 @@ function foldRun(
   source: Transcript,
   { format, ...options }: Pick<PolicyRequest, "format"> & FileCompactionOptions,
 ): PolicyRun {
-  const folded = compactFileWithoutModel({ transcript: source, format }, options);
-  if (folded.status === "unchanged") return runOf(source, []);
-  return { source, edits: folded.edits, left: folded.messages.filter(isVisibleToModel) };
+  const compacted = compactFileWithoutModel({ transcript: source, format }, options);
+  if (compacted.status === "unchanged") return runOf(source, []);
+  return { source, edits: compacted.edits, left: compacted.messages.filter(isVisibleToModel) };
 }

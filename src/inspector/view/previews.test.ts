@@ -3,7 +3,7 @@ import { workingSession } from "../../../test/rig/eval-session.ts";
 import { sessionOf } from "../../../test/rig/inspector/check-view.ts";
 import { transcript } from "../../../test/rig/notation.ts";
 import { compact } from "../../compaction/compact.ts";
-import type { ForkWay } from "../../fork/context/choose-way.ts";
+import type { InheritMode } from "../../fork/context/choose-inherit-mode.ts";
 import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
 import { renderMessage } from "../../transcript/content.ts";
@@ -17,8 +17,8 @@ const long: Transcript = transcript(
   `u:300 ${"a:100(bash:9000) ".repeat(12)}u:200 ${"a:100(read:4000) ".repeat(12)}u:100 a:50`,
 ).map((message) => (message.role === "assistant" ? { ...message, model: claude } : message));
 const inspection = createInspection(sessionOf(long, { sessionId: "ses_1", windowKnown: true }));
-const fork = ({ way = "text", ...options }: Partial<ForkPreviewOptions> & { way?: ForkWay } = {}) =>
-  inspection.previewForks({ profile: "default", budgetChars: 20_000, ...options })[way];
+const fork = ({ mode = "text", ...options }: Partial<ForkPreviewOptions> & { mode?: InheritMode } = {}) =>
+  inspection.previewForks({ profile: "default", budgetChars: 20_000, ...options })[mode];
 
 describe("the preview of a fork", () => {
   it.each(["documented", "default"] as const)("as text is what the pipeline gives with %s", (profile) => {
@@ -28,8 +28,8 @@ describe("the preview of a fork", () => {
     expect(fork({ profile }).text).toBe(`${buildForkPreamble(formatted.stats)}\n\n${formatted.text}`);
   });
 
-  it("as exact is every message as it was sent, read from the cache", () => {
-    const { text, messages, cache } = fork({ way: "exact" });
+  it("as full is every message as it was sent, read from the cache", () => {
+    const { text, messages, cache } = fork({ mode: "full" });
     expect(text.startsWith(long.map(renderMessage).join(""))).toBe(true);
     expect(text).toContain("- All messages preserved");
     expect(messages).toBe(long.length);
@@ -38,17 +38,17 @@ describe("the preview of a fork", () => {
     expect(cache.pricesKnown).toBe(true);
   });
 
-  it("as graduated is shorter, and says from how many steps on that pays", () => {
-    const exact = fork({ way: "exact" });
-    const graduated = fork({ way: "graduated" });
-    expect(graduated.tokens).toBeLessThan(exact.tokens * 0.7);
-    expect(graduated.cache.readTokens).toBe(0);
-    expect(graduated.cache.breakEvenSteps).toBeGreaterThan(0);
-    expect(graduated.chosen).toEqual(exact.chosen);
+  it("as trimmed is shorter, and says from how many steps on that pays", () => {
+    const full = fork({ mode: "full" });
+    const trimmed = fork({ mode: "trimmed" });
+    expect(trimmed.tokens).toBeLessThan(full.tokens * 0.7);
+    expect(trimmed.cache.readTokens).toBe(0);
+    expect(trimmed.cache.breakEvenSteps).toBeGreaterThan(0);
+    expect(trimmed.chosen).toEqual(full.chosen);
   });
 
   it("costs more than changing nothing below the break-even, and less above", () => {
-    const { cache } = fork({ way: "graduated" });
+    const { cache } = fork({ mode: "trimmed" });
     const { breakEvenSteps = 0, expectedSteps, relativeCost } = cache;
     expect(relativeCost < 1).toBe(expectedSteps > breakEvenSteps);
     const { firstBaseTokens, readTokens, writtenTokens, appendOnlyBaseTokens, readMultiplier } = cache;
@@ -70,7 +70,7 @@ describe("the preview of a fork", () => {
   });
 
   it("knows only what had happened by then", () => {
-    const early = fork({ way: "exact", upTo: 3 });
+    const early = fork({ mode: "full", upTo: 3 });
     expect(early.messages).toBe(3);
   });
 
@@ -101,9 +101,9 @@ describe("the preview of a compaction", () => {
     expect(preview.text).toBe(outcome.messages.filter(isVisibleToModel).map(renderMessage).join(""));
     expect(preview.summary).toBe(outcome.summary);
     expect(preview.tokensBefore).toBe(inspection.inspectWindow({ policy: "as-sent" }).size.tokens);
-    const folded = inspection.inspectWindow({ policy: "fold", budget: 3_000 });
-    expect(preview.tokensAfter).toBe(folded.size.tokens);
-    expect(preview.foldedMessages + preview.keptMessages).toBe(long.length);
+    const compacted = inspection.inspectWindow({ policy: "local-summary", budget: 3_000 });
+    expect(preview.tokensAfter).toBe(compacted.size.tokens);
+    expect(preview.replacedMessages + preview.keptMessages).toBe(long.length);
     expect(preview.firstKeptIndex).toBe(long.length - preview.keptMessages);
     expect(preview.charsAfter).toBeLessThan(preview.charsBefore);
     expect(preview.request.prompt.length).toBeGreaterThan(1_000);
@@ -111,7 +111,7 @@ describe("the preview of a compaction", () => {
 
   it("makes the same edits as the policy of that name", () => {
     const preview = inspection.previewCompaction({ keepTokens: 3_000 });
-    const { inserted } = inspection.inspectWindow({ policy: "fold", budget: 3_000 });
+    const { inserted } = inspection.inspectWindow({ policy: "local-summary", budget: 3_000 });
     if (preview.status !== "planned") throw new Error("nothing was compacted");
     expect(inserted.at(-1)?.text).toContain(preview.summary);
   });
@@ -143,13 +143,13 @@ describe("a budget", () => {
   it.each([2_000, 4_000, 8_000, 20_000])(
     "of %d tokens holds for the whole window, with every policy that may take out enough",
     (budgetTokens) => {
-      for (const policy of ["session", "fill", "fixed", "lines", "fold", "last-n"] as const) {
+      for (const policy of ["session", "fill", "fixed", "lines", "local-summary", "last-n"] as const) {
         const { size } = inspection.inspectWindow({ policy, budgetTokens });
         expect(size.tokens, policy).toBeLessThanOrEqual(budgetTokens);
         expect(size.tokens, policy).toBeGreaterThan(0);
       }
-      const { graduated, text } = inspection.previewForks({ profile: "default", budgetTokens });
-      expect(Math.max(graduated.tokens, text.tokens)).toBeLessThanOrEqual(budgetTokens);
+      const { trimmed, text } = inspection.previewForks({ profile: "default", budgetTokens });
+      expect(Math.max(trimmed.tokens, text.tokens)).toBeLessThanOrEqual(budgetTokens);
     },
   );
 
@@ -168,7 +168,7 @@ describe("a budget", () => {
 
   it("is one for all: a child and its policy leave the same, but for the preamble", () => {
     const [budgetTokens, profile] = [6_000, "default"] as const;
-    const child = inspection.previewForks({ profile, budgetTokens }).graduated.tokens;
+    const child = inspection.previewForks({ profile, budgetTokens }).trimmed.tokens;
     const policy = inspection.inspectWindow({ policy: "fill", budgetTokens }).size.tokens;
     expect(Math.abs(child - policy)).toBeLessThan(400);
     const results = inspection.comparePolicies({ budgetTokens });
@@ -194,7 +194,7 @@ describe("a budget", () => {
 
   it("of a compaction leaves more the larger it is", () => {
     const sizes = [1_000, 3_000, 6_000, 12_000, 20_000, 40_000].map(
-      (budget) => inspection.inspectWindow({ policy: "fold", budget }).tokensAfter,
+      (budget) => inspection.inspectWindow({ policy: "local-summary", budget }).tokensAfter,
     );
     expect(sizes).toEqual(sizes.toSorted((one, other) => one - other));
     expect(sizes.at(-1)).toBe(inspection.inspectWindow({ policy: "as-sent" }).tokensAfter);
@@ -203,7 +203,7 @@ describe("a budget", () => {
   it("of the whole window leaves of a compaction the more the larger it is, and at most as much as it allows", () => {
     const budgets = [2_000, 4_000, 6_000, 9_000, 12_000, 16_000, 40_000];
     const sizes = budgets.map(
-      (budgetTokens) => inspection.inspectWindow({ policy: "fold", budgetTokens }).size.tokens,
+      (budgetTokens) => inspection.inspectWindow({ policy: "local-summary", budgetTokens }).size.tokens,
     );
     expect(sizes).toEqual(sizes.toSorted((one, other) => one - other));
     for (const [at, size] of sizes.entries()) expect(size).toBeLessThanOrEqual(budgets[at] ?? 0);

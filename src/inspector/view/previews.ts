@@ -1,10 +1,10 @@
 import {
   breakEvenSteps,
-  chooseForkWay,
+  chooseInheritMode,
   EXPECTED_FORK_STEPS,
-  type ForkWay,
+  type InheritMode,
   overheadTokens,
-} from "../../fork/context/choose-way.ts";
+} from "../../fork/context/choose-inherit-mode.ts";
 import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
 import type { ForkOptions } from "../../fork/context/options.ts";
 import { type ForkResult, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
@@ -42,15 +42,15 @@ export function previewForks(source: ForkSource, options: ForkWanted): ForkPrevi
     profile: options.profile,
     ...(source.sessionId !== undefined && { sessionId: source.sessionId }),
   };
-  const graduated = processMessagesForFork(recorded, pipeline);
+  const trimmed = processMessagesForFork(recorded, pipeline);
   const fullTokens = tokensOf(sent);
-  const chosen = chooseForkWay({
+  const chosen = chooseInheritMode({
     setting: "auto",
     hook: "seen",
     receiver: "same",
-    viewAgeMs: 0,
+    lastRequestAgeMs: 0,
     fullTokens,
-    graduatedTokens: tokensOf(graduated.messages),
+    trimmedTokens: tokensOf(trimmed.messages),
     fixedTokens: overheadTokens(sent, tokensOf),
     ...(windowTokens !== undefined && { windowTokens }),
     cacheReadPrice: profile.readMultiplier,
@@ -58,11 +58,11 @@ export function previewForks(source: ForkSource, options: ForkWanted): ForkPrevi
     finishedSteps: [],
   });
   const { tokens: nowTokens, outsideTokens, scale } = source.now;
-  const preview = (way: ForkWay, { text, preamble, count, messageTokens }: Inherited): ForkPreview => {
-    const added = source.tokensOf(way === "text" ? text : preamble);
+  const preview = (mode: InheritMode, { text, preamble, count, messageTokens }: Inherited): ForkPreview => {
+    const added = source.tokensOf(mode === "text" ? text : preamble);
     const tokens = Math.round(outsideTokens + (messageTokens + added) * scale);
     return {
-      way,
+      mode,
       text,
       chars: text.length,
       tokens,
@@ -73,26 +73,26 @@ export function previewForks(source: ForkSource, options: ForkWanted): ForkPrevi
         pricesKnown,
         unchangedTokens: nowTokens,
         changedTokens: tokens,
-        sharedTokens: way === "exact" ? nowTokens : Math.round(outsideTokens),
+        sharedTokens: mode === "full" ? nowTokens : Math.round(outsideTokens),
       }),
     };
   };
-  const left = applyEdits(recorded, graduated.edits, AT);
+  const left = applyEdits(recorded, trimmed.edits, AT);
   const repairs = repairPairing(left);
   const sendable = applyEdits(left, repairs, AT).filter(isVisibleToModel);
-  const run = { source: recorded, edits: [...graduated.edits, ...repairs], left: sendable };
+  const run = { source: recorded, edits: [...trimmed.edits, ...repairs], left: sendable };
   const previews = {
-    exact: preview("exact", {
+    full: preview("full", {
       ...asMessages(sent, buildForkPreamble(uncutStats(sent))),
       messageTokens: (nowTokens - outsideTokens) / scale,
     }),
-    graduated: preview("graduated", {
-      ...asMessages(sendable, buildForkPreamble(graduated.stats)),
+    trimmed: preview("trimmed", {
+      ...asMessages(sendable, buildForkPreamble(trimmed.stats)),
       messageTokens: source.tokensOfRun(run),
     }),
-    text: preview("text", { ...asText(graduated, pipeline), messageTokens: 0 }),
+    text: preview("text", { ...asText(trimmed, pipeline), messageTokens: 0 }),
   };
-  const largest = Math.max(previews.graduated.tokens, previews.text.tokens);
+  const largest = Math.max(previews.trimmed.tokens, previews.text.tokens);
   const smaller = smallerBudget(options, largest);
   return smaller === undefined ? previews : previewForks(source, { ...options, budgetChars: smaller });
 }
@@ -143,8 +143,8 @@ function asMessages(messages: Transcript, preamble: string): Omit<Inherited, "me
   return { text: text === "" ? "" : `${text}\n${last}`, preamble, count: messages.length };
 }
 
-function asText(graduated: ForkResult, pipeline: ForkOptions): Omit<Inherited, "messageTokens"> {
-  const { text, stats } = formatMessagesAsContext(graduated.messages, graduated.stats, pipeline);
+function asText(trimmed: ForkResult, pipeline: ForkOptions): Omit<Inherited, "messageTokens"> {
+  const { text, stats } = formatMessagesAsContext(trimmed.messages, trimmed.stats, pipeline);
   const preamble = buildForkPreamble(stats);
   const whole = text === "" ? "" : `${preamble}\n\n${text}`;
   return { text: whole, preamble, count: stats.finalCount };
@@ -174,7 +174,7 @@ export function previewCompaction(
     status: "planned",
     summary,
     text,
-    foldedMessages: plan.foldMaterial.messages.length,
+    replacedMessages: plan.localSummaryMaterial.messages.length,
     keptMessages: keptIds.length,
     ...(firstKeptIndex !== -1 && { firstKeptIndex }),
     tokensBefore,
@@ -231,7 +231,7 @@ export function computeCacheCost(input: CacheCostInput): CacheCost {
   const evenSteps = breakEvenSteps({
     // The shared prefix is read from the cache either way.
     fullTokens: unchangedTokens - readTokens,
-    graduatedTokens: writtenTokens,
+    trimmedTokens: writtenTokens,
     cacheReadPrice: readMultiplier,
     cacheWritePrice: writeMultiplier,
   });

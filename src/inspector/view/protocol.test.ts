@@ -60,7 +60,7 @@ describe("applyLiveEvent", () => {
     expect(session.transcript.map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 
-  it("lets go of messages that were taken back", () => {
+  it("drops messages that were taken back", () => {
     const state = applyLiveEvent(liveStateOf(session), {
       type: "messages",
       revision: 2,

@@ -87,7 +87,7 @@ export interface LiveFork {
   readonly title: string;
   readonly state: string;
   readonly isLive: boolean;
-  readonly way: string;
+  readonly inherit: string;
   readonly calls: number;
   readonly tokens: number;
   readonly costUSD: number;
@@ -97,7 +97,7 @@ export interface LiveFork {
 /** An entry of the plugin's journal. */
 export type LiveEntry = { readonly atMs: number; readonly sessionId: string } & (
   | RequestEntry
-  /** An output that was bounded when it arrived. */
+  /** An output that was trimmed when it arrived. */
   | {
       readonly type: "tool-output";
       readonly tool: string;

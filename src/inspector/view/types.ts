@@ -1,5 +1,5 @@
 import type { SessionCost } from "../../cost/explain-cost.ts";
-import type { ForkWay } from "../../fork/context/choose-way.ts";
+import type { InheritMode } from "../../fork/context/choose-inherit-mode.ts";
 import type { ForkProfile } from "../../fork/context/options.ts";
 import type { FormatName } from "../../formats/registry.ts";
 import type { ModelRow } from "../../models/model-row.ts";
@@ -25,7 +25,7 @@ export interface InspectedSession {
   readonly transcript: Transcript;
   /** Edits that the plugin has in force, oldest batch first; what is sent includes them. */
   readonly batches?: readonly EditBatch[];
-  /** What its requests cost and what broke the cache, where the file records that. */
+  /** What its requests cost and why the cache was missed, where the file records that. */
   readonly cost?: SessionCost;
   /** How many secrets were replaced before the session was shown. */
   readonly redactedSecrets: number;
@@ -44,7 +44,7 @@ export type PolicyId =
   | "lines"
   | "prune"
   | "supersede"
-  | "fold"
+  | "local-summary"
   | "last-n";
 
 export interface PolicyInfo {
@@ -287,17 +287,17 @@ export interface ForkPreviewOptions {
   readonly upTo?: number;
 }
 
-export type ForkPreviews = Readonly<Record<ForkWay, ForkPreview>>;
+export type ForkPreviews = Readonly<Record<InheritMode, ForkPreview>>;
 
 export interface ForkPreview {
-  readonly way: ForkWay;
+  readonly mode: InheritMode;
   /** Exactly what the child reads before its task. */
   readonly text: string;
   readonly chars: number;
   readonly tokens: number;
   readonly messages: number;
   /** What the engine would choose now for a child with the same model. */
-  readonly chosen: { readonly way: ForkWay; readonly reason: string };
+  readonly chosen: { readonly mode: InheritMode; readonly reason: string };
   readonly cache: CacheCost;
 }
 
@@ -314,7 +314,7 @@ export type CompactionPreview =
       readonly summary: string;
       /** All that the model would read after it. */
       readonly text: string;
-      readonly foldedMessages: number;
+      readonly replacedMessages: number;
       readonly keptMessages: number;
       /** Index of the first message that stays; unset when none does. */
       readonly firstKeptIndex?: number;

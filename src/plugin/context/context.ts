@@ -1,7 +1,7 @@
 import type { Journal } from "../../session/journal.ts";
 import { createLruMap } from "../../text/lru-map.ts";
 import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
-import type { SpillStore } from "../../tool-output/spill.ts";
+import type { OutputStore } from "../../tool-output/output-store.ts";
 import type { AgentHost, Handlers, ModelTool, UserCommand } from "../host/agent-host.ts";
 import type { ShownPiece } from "../host/host-parts.ts";
 import { type PluginFolders, pluginFolders } from "../stores/folders.ts";
@@ -19,7 +19,7 @@ export interface PluginContext {
   /** Where files are kept; with a database only what belongs to this home. */
   readonly folders: PluginFolders;
   readonly stores: PluginStores;
-  readonly spills: SpillStore;
+  readonly outputs: OutputStore;
   /** The usual secrets, and those of the option `redact`. */
   readonly redaction: RedactOptions;
   readonly tree: SessionTree;
@@ -93,7 +93,7 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
     notify,
     folders,
     stores,
-    spills: stores.spills,
+    outputs: stores.outputs,
     redaction,
     tree,
     now,

@@ -9,7 +9,7 @@ describe("the options of the plugin", () => {
         profile: "default",
         fork: {
           profile: "default",
-          way: "auto",
+          inherit: "auto",
           maxRunning: 4,
           timeoutMin: 20,
           maxToolCalls: 200,
@@ -20,7 +20,7 @@ describe("the options of the plugin", () => {
         },
         toolOutput: {},
         prune: "when-full",
-        compaction: "roster",
+        compaction: "host",
         pin: [],
         models: {},
         redact: [],
@@ -33,7 +33,7 @@ describe("the options of the plugin", () => {
     const { options, problems } = readPluginOptions({
       fork: { maxRunning: 0, nope: 1, timeoutMin: "x" },
       prune: "on",
-      compaction: "assist",
+      compaction: "host-with-facts",
       bogus: 1,
       pin: ["a", 3],
       toolOutput: { maxLines: -4 },
@@ -70,12 +70,12 @@ describe("the options of the plugin", () => {
   });
 
   it.each([
-    { profile: "documented", fork: { way: "exact" } },
-    { fork: { profile: "documented", way: "graduated" } },
+    { profile: "documented", fork: { inherit: "full" } },
+    { fork: { profile: "documented", inherit: "trimmed" } },
   ])("refuse a way that a documented fork cannot take: %j", (given) => {
     const { options, problems } = readPluginOptions(given);
-    expect(problems).toEqual([`fork.way is "${given.fork.way}"; give "auto" or "text"`]);
-    expect(options.fork.way).toBe("auto");
+    expect(problems).toEqual([`fork.inherit is "${given.fork.inherit}"; give "auto" or "text"`]);
+    expect(options.fork.inherit).toBe("auto");
   });
 
   it("refuse what was one once, each with what to do instead, all at once", () => {
@@ -88,6 +88,14 @@ describe("the options of the plugin", () => {
     });
     expect(problems).toHaveLength(12);
     for (const problem of problems) expect(problem).toMatch(/ is not an option; (give|leave it out)/);
+  });
+
+  it("refuse what was renamed with the new name", () => {
+    const { problems } = readPluginOptions({ compaction: "own-model", fork: { way: "exact" } });
+    expect(problems).toEqual([
+      'compaction is "own-model", which is now called "model"',
+      'fork.way is not an option; give inherit: "full" in place of exact, "trimmed" of graduated, or "text"',
+    ]);
   });
 
   it.each([

@@ -14,6 +14,7 @@ import {
   type Rule,
   type Rules,
   recordOf,
+  renamedWords,
   rule,
   type Shape,
   text,
@@ -69,15 +70,15 @@ export interface PluginOptions {
    */
   readonly prune: "off" | "when-full" | "auto";
   /**
-   * Who sums up a full window. The agent, which is told of running forks and pins (`roster`), also of facts
-   * (`assist`), or of nothing (`off`); but for `off`, pins that its summary lacks are put back. Or Carryover, where
-   * the agent takes a summary from a plugin (OpenCode 2): `own` without a model, `own-model` by asking the session's
-   * model.
-   * @default roster
+   * Who sums up a full window. The agent, which is told of running forks and pins (`host`), also of facts
+   * (`host-with-facts`), or of nothing (`off`); but for `off`, pins that its summary lacks are restored. Or Carryover,
+   * where the agent takes a summary from a plugin (OpenCode 2): `local` without a model, `model` by asking the
+   * session's model.
+   * @default host
    * @from document 003
-   * @when summaries of the host lose pins and facts (`assist`), or are slow or dear (`own`, in OpenCode 2)
+   * @when summaries of the host lose pins and facts (`host-with-facts`), or are slow or dear (`local`, in OpenCode 2)
    */
-  readonly compaction: "roster" | "assist" | "off" | "own" | "own-model";
+  readonly compaction: "host" | "host-with-facts" | "off" | "local" | "model";
   /**
    * Globs of instruction files, or texts, that survive every edit.
    * @default none
@@ -113,7 +114,7 @@ interface PluginForkOptions extends ForkLimitOptions {
    * @default auto
    * @when you know better than the prices of the cache
    */
-  readonly way: "auto" | "exact" | "graduated" | "text";
+  readonly inherit: "auto" | "full" | "trimmed" | "text";
   /**
    * Characters that a child may inherit through the pipeline.
    * @default 200,000
@@ -163,14 +164,15 @@ export interface ModelOptions {
 export const PLUGIN_FORK_SHAPE: Shape<PluginForkOptions, Exclude<keyof PluginForkOptions, "budgetChars">> = {
   ...FORK_LIMIT_SHAPE,
   profile: withDefault(oneOf("default", "documented"), "default"),
-  way: withDefault(oneOf("auto", "exact", "graduated", "text"), "auto"),
+  ...gone({ way: 'give inherit: "full" in place of exact, "trimmed" of graduated, or "text"' }),
+  inherit: withDefault(oneOf("auto", "full", "trimmed", "text"), "auto"),
   budgetChars: wholeFrom(1_000),
   onForkError: withDefault(oneOf("continue", "fail"), "continue"),
   allowCrossProvider: withDefault(flag, false),
 };
 
 /** The documented fork is a text. */
-const DOCUMENTED_FORK: Rules = { ...PLUGIN_FORK_SHAPE, way: oneOf("auto", "text") };
+const DOCUMENTED_FORK: Rules = { ...PLUGIN_FORK_SHAPE, inherit: oneOf("auto", "text") };
 
 const THRESHOLD: Rule = either(
   numberAbove(0),
@@ -212,7 +214,15 @@ export const PLUGIN_SHAPE: Shape<PluginOptions, Exclude<keyof PluginOptions, "st
     {},
   ),
   prune: withDefault(oneOf("off", "when-full", "auto"), "when-full"),
-  compaction: withDefault(oneOf("roster", "assist", "off", "own", "own-model"), "roster"),
+  compaction: withDefault(
+    renamedWords(oneOf("host", "host-with-facts", "off", "local", "model"), {
+      roster: "host",
+      assist: "host-with-facts",
+      own: "local",
+      "own-model": "model",
+    }),
+    "host",
+  ),
   pin: withDefault(listOf(text), []),
   models: withDefault(recordOf({ expects: '"provider/model"', pattern: /^[^/]+\/.+$/ }, objectOf(MODEL)), {}),
   store: STORE,

@@ -4,7 +4,7 @@ import { outcomeText } from "../../transcript/content.ts";
 import { isNameOfCall, type Message, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import { HOST_CALL_MS } from "../host/agent-host.ts";
-import { isOwnTool } from "../window/bound-output.ts";
+import { isOwnTool } from "../window/trim-output.ts";
 
 /** How far a result has got among the stored messages of its parent; `in-flight` while its carrier may not be stored yet. */
 export function findDelivery(

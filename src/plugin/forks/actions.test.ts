@@ -40,7 +40,7 @@ function createHost(answers: Answers) {
   const actions = createForkActions({
     context,
     keeper: () => keeper as never,
-    views: context.stores.views,
+    requests: context.stores.requests,
     fillSlots: () => {},
     planDelivery: () => {},
   });
@@ -110,11 +110,11 @@ describe("making a child", () => {
 
 describe("a child that inherits text", () => {
   const text = async (host: ReturnType<typeof createHost>): Promise<ForkRecord> => {
-    const stored = await host.context.stores.views.put({
+    const stored = await host.context.stores.requests.put({
       messages: [{ info: { role: "user" }, parts: [{ type: "text", text: "The cat is grey." }] }],
     });
     if (stored.status === "failed") throw new Error(stored.reason);
-    const inherited = { way: "text", reason: "asked", chars: 1, messages: 1 } as const;
+    const inherited = { mode: "text", reason: "asked", chars: 1, messages: 1 } as const;
     return sampleFork({ inherited: { ...inherited, snapshotId: stored.blob } });
   };
   const child = {

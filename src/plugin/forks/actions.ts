@@ -10,7 +10,7 @@ import {
 } from "../../fork/life/record.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostValue, TurnSettings } from "../host/agent-host.ts";
-import type { ViewStore } from "../stores/views.ts";
+import type { RequestStore } from "../stores/requests.ts";
 import { humanLine } from "./inherit.ts";
 import { type ChildReport, countCalls, inspectChild, lastReport, messagesOfRun } from "./inspect-child.ts";
 import type { ForkKeeper } from "./keeper.ts";
@@ -25,13 +25,13 @@ interface ForkActions {
 export interface ForkActionsSetup {
   readonly context: PluginContext;
   readonly keeper: () => ForkKeeper;
-  readonly views: ViewStore;
+  readonly requests: RequestStore;
   readonly fillSlots: (notBeforeMs: number | undefined) => void;
   readonly planDelivery: (parentSessionId: string) => void;
 }
 
 export function createForkActions(setup: ForkActionsSetup): ForkActions {
-  const { context, keeper, views } = setup;
+  const { context, keeper, requests } = setup;
   const { host } = context;
   const { sessions } = host;
   const underWay = new Set<string>();
@@ -58,8 +58,8 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
       const found = notes.find(({ promptKey }) => promptKey === key)?.messageId;
       if (found !== undefined) return void (await accept(found));
     }
-    const isDirective = prompt.kind === "directive";
-    if (isDirective && run > 1) await renewLink(record, childSessionId);
+    const isTask = prompt.kind === "task";
+    if (isTask && run > 1) await renewLink(record, childSessionId);
     const messageId = sessions.newMessageId();
     const answer = orThrowUnanswered(
       await sessions.prompt({
@@ -68,7 +68,7 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
         text: prompt.text,
         from: "user",
         note: { promptKey: key },
-        ...(isDirective && run === 1 && { shownLine: humanLine({ number, ...inherited }) }),
+        ...(isTask && run === 1 && { shownLine: humanLine({ number, ...inherited }) }),
         turn: { agent: record.agent, model: record.model, ...(await systemOf(record)) },
         reply: "wanted",
         maxUSD: Math.max(0, context.options.fork.forkUSD - record.spent.costUSD),
@@ -86,11 +86,12 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
       context.notify.log("warn", `fork ${record.number} could not note its new run`, { ...answer });
   }
 
-  /** An exact child needs the system prompt that the parent's turn brought along, if it did. */
+  /** A full child needs the system prompt that the parent's turn brought along, if it did. */
   async function systemOf({ inherited }: ForkRecord): Promise<Pick<TurnSettings, "system">> {
-    if (inherited.way !== "exact" || inherited.snapshotId === undefined) return {};
-    const view = await views.get(inherited.snapshotId);
-    const system = view.status === "found" ? host.format.turnOf(view.messages).system : undefined;
+    if (inherited.mode !== "full" || inherited.snapshotId === undefined) return {};
+    const inheritedRequest = await requests.get(inherited.snapshotId);
+    const system =
+      inheritedRequest.status === "found" ? host.format.turnOf(inheritedRequest.messages).system : undefined;
     return system === undefined ? {} : { system };
   }
 

@@ -5,7 +5,7 @@ import type { RecordFound, RecordList } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { processState } from "../../stores/files/process-identity.ts";
 import type { AgentHost } from "../host/agent-host.ts";
-import { VIEW_KEPT_MS } from "../stores/views.ts";
+import { REQUEST_KEPT_MS } from "../stores/requests.ts";
 import { readNewestNumber } from "./fork-numbers.ts";
 import type { ForkSetup } from "./forks.ts";
 import type { ForkKeeper } from "./keeper.ts";
@@ -134,7 +134,7 @@ export function isUnfinished(record: ForkRecord): boolean {
 }
 
 /** Records of finished forks are kept as long as what they inherited. */
-export const KEPT_MS: number = VIEW_KEPT_MS;
+export const KEPT_MS: number = REQUEST_KEPT_MS;
 
 /** How long a message of the user waits until adopted children were checked. */
 const LOOK_MS = 5_000;

@@ -13,8 +13,8 @@ import {
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { currentProcess } from "../../stores/files/process-identity.ts";
 import type { PluginContext } from "../context/context.ts";
-import { createViewCapture, type ViewCapture } from "../stores/last-sent.ts";
-import type { ViewStore } from "../stores/views.ts";
+import { createLastRequests, type LastRequests } from "../stores/last-sent.ts";
+import type { RequestStore } from "../stores/requests.ts";
 import { createModelWindows, type ModelWindows } from "../window/model-windows.ts";
 import { createForkActions } from "./actions.ts";
 import { createForkNumbers, type ForkNumbers } from "./fork-numbers.ts";
@@ -27,8 +27,8 @@ export interface Forks {
   readonly store: RecordStore;
   readonly numbers: ForkNumbers;
   readonly limits: ForkLimits;
-  readonly capture: ViewCapture;
-  readonly views: ViewStore;
+  readonly capture: LastRequests;
+  readonly requests: RequestStore;
   readonly windows: ModelWindows;
   readonly shown: ShownForks;
   /** The fork whose child a session is. */
@@ -55,7 +55,7 @@ export interface ForkSetup {
 }
 
 export function createForks(context: PluginContext): Forks {
-  const { views } = context.stores;
+  const { requests } = context.stores;
   const limits = limitsOf(context);
   const instanceId = randomUUID();
   const process = currentProcess();
@@ -71,7 +71,7 @@ export function createForks(context: PluginContext): Forks {
   const actions = createForkActions({
     context,
     keeper: () => keeper,
-    views,
+    requests,
     fillSlots(notBeforeMs) {
       if (notBeforeMs === undefined) fillSlots();
       else setTimeout(fillSlots, Math.max(0, notBeforeMs - context.now()) + 1).unref?.();
@@ -98,8 +98,8 @@ export function createForks(context: PluginContext): Forks {
     store,
     numbers: createForkNumbers({ store, known: keeper.all, now: context.now }),
     limits,
-    capture: createViewCapture(),
-    views,
+    capture: createLastRequests(),
+    requests,
     windows: createModelWindows(context.options, overflowOfEnvironment(context.env)),
     shown,
     forkLinkOf: async (sessionId) => readForkMetadata(await context.tree.noteOf(sessionId)),

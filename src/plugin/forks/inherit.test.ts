@@ -7,15 +7,15 @@ import { opencodeTools } from "../../hosts/opencode/tools.ts";
 import { createAnswerFacts } from "../../hosts/opencode2/answer-facts.ts";
 import { createMessageFormat } from "../../hosts/opencode2/messages.ts";
 import { type InheritInput, inherit } from "./inherit.ts";
-import { directiveText } from "./task-text.ts";
+import { taskText } from "./task-text.ts";
 
 const SECRET = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
 
 describe("what a child inherits", () => {
-  it("is the view itself when exact", async () => {
+  it("is the last request itself when full", async () => {
     const messages = conversation(3);
-    const inherited = await inherit(input({ setting: "exact", messages }));
-    expect(inherited).toMatchObject({ way: "exact", messages, messageCount: 6 });
+    const inherited = await inherit(input({ setting: "full", messages }));
+    expect(inherited).toMatchObject({ mode: "full", messages, messageCount: 6 });
     expect(inherited).toHaveProperty(
       "preamble",
       expect.stringContaining("all its messages as they were sent. Nothing was left out for you."),
@@ -23,11 +23,11 @@ describe("what a child inherits", () => {
     expect(inherited).not.toHaveProperty("preamble", expect.stringMatching(/re-read|recall/));
   });
 
-  it("has old outputs cut and no fault of any provider when graduated", async () => {
+  it("has old outputs cut and no fault of any provider when trimmed", async () => {
     const inherited = await inherit(
-      input({ setting: "graduated", budgetChars: 30_000, messages: conversation(20) }),
+      input({ setting: "trimmed", budgetChars: 30_000, messages: conversation(20) }),
     );
-    if (inherited.way !== "graduated") throw new Error(inherited.way);
+    if (inherited.mode !== "trimmed") throw new Error(inherited.mode);
     expect(opencode.faults(wireOf(inherited.messages))).toEqual([]);
     expect(wireOf(inherited.messages)[0]?.info.role).toBe("user");
     expect(JSON.stringify(inherited.messages[1]).length).toBeLessThan(1_500);
@@ -36,12 +36,17 @@ describe("what a child inherits", () => {
 
   it("has the parent's system prompt and tools where agent and model are the same, however it inherits", async () => {
     const messages = conversation(3);
-    const view = { messages, ageMs: 0, frame: { system: ["You are."] } };
+    const lastRequest = { messages, ageMs: 0, promptHead: { system: ["You are."] } };
     const facts = { ...FACTS, receiver: "other-agent" } as const;
-    for (const setting of ["exact", "graduated"] as const) {
-      const { frame } = view;
-      expect(await inherit(input({ setting, messages, view }))).toHaveProperty("frame", frame);
-      expect(await inherit(input({ setting, messages, view, facts }))).not.toHaveProperty("frame");
+    for (const setting of ["full", "trimmed"] as const) {
+      const { promptHead } = lastRequest;
+      expect(await inherit(input({ setting, messages, lastRequest }))).toHaveProperty(
+        "promptHead",
+        promptHead,
+      );
+      expect(await inherit(input({ setting, messages, lastRequest, facts }))).not.toHaveProperty(
+        "promptHead",
+      );
     }
   });
 
@@ -55,8 +60,8 @@ describe("what a child inherits", () => {
       parts: [{ type: "text", text: "SUMMARY" }],
     };
     const messages = [marker, summary, ...conversation(1)];
-    const inherited = await inherit(input({ setting: "graduated", messages }));
-    if (inherited.way !== "graduated") throw new Error(inherited.way);
+    const inherited = await inherit(input({ setting: "trimmed", messages }));
+    if (inherited.mode !== "trimmed") throw new Error(inherited.mode);
     expect(wireOf(inherited.messages).map(({ info }) => info.role)).toEqual([
       "user",
       "assistant",
@@ -68,14 +73,14 @@ describe("what a child inherits", () => {
 
   it("has the same bytes whenever it is prepared", async () => {
     const make = async () =>
-      JSON.stringify(await inherit(input({ setting: "graduated", messages: conversation(20) })));
+      JSON.stringify(await inherit(input({ setting: "trimmed", messages: conversation(20) })));
     expect(await make()).toBe(await make());
   });
 
   it("has no secrets when the child runs at another provider", async () => {
     const messages = conversation(2, `token ${SECRET} of corp-4711`);
     const inherited = await inherit(input({ messages, facts: { ...FACTS, receiver: "other-provider" } }));
-    expect(inherited.way).toBe("graduated");
+    expect(inherited.mode).toBe("trimmed");
     expect(JSON.stringify(inherited)).not.toContain(SECRET);
     expect(JSON.stringify(inherited)).not.toContain("corp-4711");
   });
@@ -96,30 +101,30 @@ describe("what a child inherits", () => {
       },
     ];
     const format = createMessageFormat(createAnswerFacts());
-    const inheritedBy = async (id: string, setting: "graduated" | "exact") =>
+    const inheritedBy = async (id: string, setting: "trimmed" | "full") =>
       JSON.stringify(
         await inherit({
           ...input({ setting, messages: [], model: { provider: "anthropic", id } }),
           format,
-          view: { messages, ageMs: 0 },
+          lastRequest: { messages, ageMs: 0 },
         }),
       );
-    expect(await inheritedBy("claude-opus-5-5", "graduated")).not.toContain("Hm.");
-    expect(await inheritedBy("claude-opus-4-6", "graduated")).toContain("Hm.");
-    expect(await inheritedBy("claude-opus-5-5", "exact")).toContain("Hm.");
+    expect(await inheritedBy("claude-opus-5-5", "trimmed")).not.toContain("Hm.");
+    expect(await inheritedBy("claude-opus-4-6", "trimmed")).toContain("Hm.");
+    expect(await inheritedBy("claude-opus-5-5", "full")).toContain("Hm.");
   });
 
   it("is nothing, with the reason, when the parent cannot be read", async () => {
-    const { view: _, ...blind } = input({ messages: [] });
+    const { lastRequest: _, ...blind } = input({ messages: [] });
     const inherited = await inherit({ ...blind, stored: () => Promise.reject(new Error("gone")) });
-    expect(inherited).toEqual({ way: "none", status: "failed", reason: "gone" });
-    expect(directiveText({ number: 1, task: "Go.", inherited, profile: "documented" })).toContain(
+    expect(inherited).toEqual({ mode: "none", status: "failed", reason: "gone" });
+    expect(taskText({ number: 1, task: "Go.", inherited, profile: "documented" })).toContain(
       "No context was inherited",
     );
   });
 
   it("is nothing when the parent has said nothing", async () => {
-    expect(await inherit(input({ messages: [] }))).toMatchObject({ way: "none", status: "empty" });
+    expect(await inherit(input({ messages: [] }))).toMatchObject({ mode: "none", status: "empty" });
   });
 });
 
@@ -155,10 +160,10 @@ function input(
   return {
     format: messageFormat,
     hasRecall: true,
-    view: { messages, ageMs: 0 },
+    lastRequest: { messages, ageMs: 0 },
     stored: async () => messages,
     parentSessionId: "ses_1",
-    directive: "Look.",
+    task: "Look.",
     profile: "default",
     setting: "auto",
     model: { provider: "anthropic", id: "claude-opus-4-6" },

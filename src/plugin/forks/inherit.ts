@@ -1,4 +1,8 @@
-import { chooseForkWay, type ForkWayFacts, overheadTokens } from "../../fork/context/choose-way.ts";
+import {
+  chooseInheritMode,
+  type InheritFacts,
+  overheadTokens,
+} from "../../fork/context/choose-inherit-mode.ts";
 import { buildForkPreamble, PREAMBLE_FIRST_LINE, type ProcessingStats } from "../../fork/context/format.ts";
 import type { ForkOptions } from "../../fork/context/options.ts";
 import {
@@ -30,21 +34,21 @@ interface InheritedBase {
 
 /** Real messages, shown in front of the child's own. */
 interface InheritedMessages extends InheritedBase {
-  readonly way: "exact" | "graduated";
+  readonly mode: "full" | "trimmed";
   readonly messages: readonly HostMessage[];
-  /** What the parent's request had beside them; of an exact fork only. */
-  readonly frame?: unknown;
+  /** What the parent's request had beside them; of a full fork only. */
+  readonly promptHead?: unknown;
 }
 
 /** One text, stored in the child's session. */
 interface InheritedText extends InheritedBase {
-  readonly way: "text";
+  readonly mode: "text";
   readonly text: string;
 }
 
 /** The parent has said nothing yet, or its conversation could not be had. */
 interface NothingInherited {
-  readonly way: "none";
+  readonly mode: "none";
   readonly status: "empty" | "failed";
   readonly reason: string;
 }
@@ -52,18 +56,18 @@ interface NothingInherited {
 export interface InheritInput {
   readonly format: HostFormat;
   /** What was last sent for the parent; unset when the agent never showed it. */
-  readonly view?: {
+  readonly lastRequest?: {
     readonly messages: readonly HostMessage[];
-    readonly frame?: unknown;
+    readonly promptHead?: unknown;
     readonly ageMs: number;
   };
   /** The parent's stored messages, for a child that gets text. */
   readonly stored: () => Promise<readonly HostMessage[]>;
   readonly parentSessionId: string;
   /** What the child is asked to do: what it inherits is chosen for that. */
-  readonly directive: string;
+  readonly task: string;
   readonly profile: "default" | "documented";
-  readonly setting: ForkWayFacts["setting"];
+  readonly setting: InheritFacts["setting"];
   readonly budgetChars?: number;
   /** Whether the child can call recall. */
   readonly hasRecall: boolean;
@@ -72,7 +76,7 @@ export interface InheritInput {
   /** How secrets are found for a child at another provider. */
   readonly redaction: RedactOptions;
   readonly facts: Pick<
-    ForkWayFacts,
+    InheritFacts,
     "receiver" | "windowTokens" | "cacheReadPrice" | "cacheWritePrice" | "finishedSteps"
   >;
 }
@@ -80,50 +84,54 @@ export interface InheritInput {
 /** Prepares the context of a child in the way that fits; never throws. */
 export async function inherit(input: InheritInput): Promise<Inherited> {
   try {
-    return input.view === undefined || input.profile === "documented"
+    return input.lastRequest === undefined || input.profile === "documented"
       ? await inheritText(
           input,
           input.profile === "documented" ? "the configuration asks for text" : undefined,
         )
-      : await inheritView(input, input.view);
+      : await inheritLastRequest(input, input.lastRequest);
   } catch (cause) {
-    return { way: "none", status: "failed", reason: cause instanceof Error ? cause.message : String(cause) };
+    return { mode: "none", status: "failed", reason: cause instanceof Error ? cause.message : String(cause) };
   }
 }
 
-async function inheritView(input: InheritInput, view: NonNullable<InheritInput["view"]>): Promise<Inherited> {
+async function inheritLastRequest(
+  input: InheritInput,
+  lastRequest: NonNullable<InheritInput["lastRequest"]>,
+): Promise<Inherited> {
   const { format } = input;
-  const transcript = format.decode(view.messages);
+  const transcript = format.decode(lastRequest.messages);
   if (transcript.length === 0) return EMPTY;
-  const quiet = format.withoutResults(view.messages);
+  const quiet = format.withoutResults(lastRequest.messages);
   let processed: ForkResult | undefined;
-  const graduated = (): ForkResult => {
+  const trimmed = (): ForkResult => {
     processed ??= processMessagesForFork(format.decode(quiet), pipelineOptions(input));
     return processed;
   };
-  const { way, reason } = chooseForkWay({
+  const { mode, reason } = chooseInheritMode({
     ...input.facts,
     setting: input.setting,
     hook: "seen",
-    viewAgeMs: view.ageMs,
+    lastRequestAgeMs: lastRequest.ageMs,
     fullTokens: tokensOf(transcript),
     // Asked for only where the choice depends on it.
-    get graduatedTokens() {
-      return tokensOf(graduated().messages);
+    get trimmedTokens() {
+      return tokensOf(trimmed().messages);
     },
     fixedTokens: overheadTokens(transcript, tokensOf),
   });
-  if (way === "text") return inheritText(input, reason);
+  if (mode === "text") return inheritText(input, reason);
   // The provider has system prompt and tools cached for every request that sends the same ones; another agent has others.
   const isSame = input.facts.receiver === "same";
-  const frame = view.frame === undefined || !isSame ? {} : { frame: view.frame };
-  if (way === "graduated")
-    return { ...inheritGraduated(input, { messages: quiet, graduated: graduated(), reason }), ...frame };
+  const promptHead =
+    lastRequest.promptHead === undefined || !isSame ? {} : { promptHead: lastRequest.promptHead };
+  if (mode === "trimmed")
+    return { ...inheritTrimmed(input, { messages: quiet, trimmed: trimmed(), reason }), ...promptHead };
   return {
-    way: "exact",
+    mode: "full",
     reason,
-    messages: view.messages,
-    ...frame,
+    messages: lastRequest.messages,
+    ...promptHead,
     preamble: exactPreamble(uncutStats(transcript), input),
     chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
     messageCount: transcript.length,
@@ -131,26 +139,26 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
 }
 
 /** The same real messages after the pipeline, in a shape that every provider takes. */
-function inheritGraduated(input: InheritInput, { messages, graduated, reason }: Processed): Inherited {
+function inheritTrimmed(input: InheritInput, { messages, trimmed, reason }: Processed): Inherited {
   const { format } = input;
   // Nothing on the wire shows this time; one from the messages keeps the stored bytes the same for all siblings.
-  const at = graduated.messages.at(-1)?.createdAt ?? 0;
-  const processed = format.apply(messages, graduated.edits, { at });
+  const at = trimmed.messages.at(-1)?.createdAt ?? 0;
+  const processed = format.apply(messages, trimmed.edits, { at });
   const repaired = format.apply(processed, repairPairing(format.decode(processed)), { at });
   if (repaired.length === 0) return EMPTY;
   return {
-    way: "graduated",
+    mode: "trimmed",
     reason,
     messages: repaired,
-    preamble: preambleOf(graduated.stats, { input, messages: format.decode(messages) }),
-    chars: graduated.stats.totalChars,
-    messageCount: graduated.messages.length,
+    preamble: preambleOf(trimmed.stats, { input, messages: format.decode(messages) }),
+    chars: trimmed.stats.totalChars,
+    messageCount: trimmed.messages.length,
   };
 }
 
 interface Processed {
   readonly messages: readonly HostMessage[];
-  readonly graduated: ForkResult;
+  readonly trimmed: ForkResult;
   readonly reason: string;
 }
 
@@ -160,8 +168,8 @@ async function inheritText(input: InheritInput, asked: string | undefined): Prom
   const formatted = forkContext(messages, pipelineOptions(input));
   if (formatted.text === "") return EMPTY;
   return {
-    way: "text",
-    reason: asked ?? chooseForkWay({ ...NO_VIEW, ...input.facts, setting: input.setting }).reason,
+    mode: "text",
+    reason: asked ?? chooseInheritMode({ ...NO_REQUEST, ...input.facts, setting: input.setting }).reason,
     text: formatted.text,
     preamble: preambleOf(formatted.stats, { input, messages }),
     chars: formatted.text.length,
@@ -203,28 +211,28 @@ function exactPreamble(
 }
 
 function pipelineOptions(input: InheritInput): ForkOptions {
-  const { profile, budgetChars, parentSessionId: sessionId, directive, model } = input;
+  const { profile, budgetChars, parentSessionId: sessionId, task, model } = input;
   return {
     model,
     ...(budgetChars === undefined ? {} : { budgetChars }),
-    ...(profile === "documented" ? {} : { sessionId, directive }),
+    ...(profile === "documented" ? {} : { sessionId, task }),
     profile,
     ...(input.facts.receiver === "other-provider" ? { redact: redactTranscript(input.redaction) } : {}),
   };
 }
 
 const EMPTY: NothingInherited = {
-  way: "none",
+  mode: "none",
   status: "empty",
   reason: "the parent's conversation is empty",
 };
 
-const NO_VIEW: Omit<ForkWayFacts, keyof InheritInput["facts"]> = {
+const NO_REQUEST: Omit<InheritFacts, keyof InheritInput["facts"]> = {
   setting: "auto",
   hook: "missing",
-  viewAgeMs: 0,
+  lastRequestAgeMs: 0,
   fullTokens: 0,
-  graduatedTokens: 0,
+  trimmedTokens: 0,
   fixedTokens: 0,
 };
 
@@ -233,14 +241,14 @@ function tokensOf(transcript: Transcript): number {
 }
 
 /** For the person who opens the child: what was inherited and how; the model never sees it. */
-export function humanLine({ number, way, reason, chars, messages }: HumanLineInput): string {
+export function humanLine({ number, mode, reason, chars, messages }: HumanLineInput): string {
   if (messages === 0) return `Fork ${number} started without inherited context: ${reason}.`;
-  return `Fork ${number} inherited ${sizeText({ messages, chars })} (${way}: ${reason}).`;
+  return `Fork ${number} inherited ${sizeText({ messages, chars })} (${mode}: ${reason}).`;
 }
 
 interface HumanLineInput {
   readonly number: number;
-  readonly way: string;
+  readonly mode: string;
   readonly reason: string;
   readonly chars: number;
   readonly messages: number;

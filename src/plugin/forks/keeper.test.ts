@@ -201,7 +201,7 @@ describe("an event whose record cannot be stored", () => {
 });
 
 describe("a fork that another instance has taken", () => {
-  it("is let go, with nothing done", async () => {
+  it("is dropped, with nothing done", async () => {
     const mine = createKeeper();
     await mine.keeper.add({ record: completedFork() });
     const other = createKeeper({ store: mine.store, owner: OTHER });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import type { HostCalls } from "../../hosts/opencode/host-calls.ts";
-import { createBoundToolOutput } from "../window/bound-output.ts";
+import { createToolOutputTrimming } from "../window/trim-output.ts";
 import { createForks } from "./forks.ts";
 import { launchFork } from "./launch.ts";
 
@@ -60,26 +60,23 @@ function createInstance(store?: string) {
 
 describe("launching a fork", () => {
   it.each([
-    { options: {}, bounds: true },
-    { options: { fork: { profile: "documented" } }, bounds: true },
-    { options: { profile: "documented" }, bounds: false },
-  ])(
-    "as the documents say, with or without the rest of the plugin: $options",
-    async ({ options, bounds }) => {
-      const { context } = createTestContext({ options, answer: { status: "ok", body: PARENT } });
-      const launched = await launchFork({ context, forks: createForks(context), request: REQUEST });
-      if (launched.status !== "launched") throw new Error(launched.reason);
-      const isDocumented = context.options.fork.profile === "documented";
-      const { inherited } = launched.record;
-      expect(JSON.stringify(launched.record).includes("<task>")).toBe(!isDocumented);
-      expect(inherited.way).toBe("text");
-      // The tiers: 5 whole, 10 of 3,000, 5 of 500 characters; by line, everything fits.
-      const [fewest, most] = isDocumented ? [45_000, 60_000] : [70_000, 90_000];
-      expect(inherited.chars).toBeGreaterThan(fewest);
-      expect(inherited.chars).toBeLessThan(most);
-      expect(createBoundToolOutput(context).afterTool !== undefined).toBe(bounds);
-    },
-  );
+    { options: {}, trims: true },
+    { options: { fork: { profile: "documented" } }, trims: true },
+    { options: { profile: "documented" }, trims: false },
+  ])("as the documents say, with or without the rest of the plugin: $options", async ({ options, trims }) => {
+    const { context } = createTestContext({ options, answer: { status: "ok", body: PARENT } });
+    const launched = await launchFork({ context, forks: createForks(context), request: REQUEST });
+    if (launched.status !== "launched") throw new Error(launched.reason);
+    const isDocumented = context.options.fork.profile === "documented";
+    const { inherited } = launched.record;
+    expect(JSON.stringify(launched.record).includes("<task>")).toBe(!isDocumented);
+    expect(inherited.mode).toBe("text");
+    // The tiers: 5 whole, 10 of 3,000, 5 of 500 characters; by line, everything fits.
+    const [fewest, most] = isDocumented ? [45_000, 60_000] : [70_000, 90_000];
+    expect(inherited.chars).toBeGreaterThan(fewest);
+    expect(inherited.chars).toBeLessThan(most);
+    expect(createToolOutputTrimming(context).afterTool !== undefined).toBe(trims);
+  });
 
   it("gives it a number that no other has, also if two programs fork one root at the same moment", async () => {
     const first = createInstance();

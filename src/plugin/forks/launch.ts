@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
-import type { ForkWayFacts } from "../../fork/context/choose-way.ts";
+import type { InheritFacts } from "../../fork/context/choose-inherit-mode.ts";
 import { admitFork } from "../../fork/life/admit.ts";
 import { createForkRecord } from "../../fork/life/create-fork-record.ts";
 import { type AskingCall, currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostMessage, RunningTool } from "../host/agent-host.ts";
 import type { ModelFacts } from "../host/host-parts.ts";
-import type { StoredView } from "../stores/views.ts";
+import type { StoredRequest } from "../stores/requests.ts";
 import type { ModelWindows } from "../window/model-windows.ts";
 import type { Forks } from "./forks.ts";
 import { type Inherited, inherit } from "./inherit.ts";
 import { type NotLaunched, type Receiver, receiverOf } from "./receiver.ts";
-import { directiveText } from "./task-text.ts";
+import { taskText } from "./task-text.ts";
 
-/** Takes the parent's view as it is now, and puts a fork with it into the queue. */
+/** Takes the parent's last request as it is now, and puts a fork with it into the queue. */
 export async function launchFork({ context, forks, request }: LaunchInput): Promise<Launched | NotLaunched> {
   const { sessionId } = request;
   const rootSessionId = await context.tree.rootOf(sessionId);
@@ -22,7 +22,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
   const first = admission();
   if (first.status === "refused") return { status: "refused", reason: first.text };
   const captured = forks.capture.lastSent(sessionId);
-  const view = captured && { ...snapshotOf(captured), ageMs: context.now() - captured.atMs };
+  const lastRequest = captured && { ...snapshotOf(captured), ageMs: context.now() - captured.atMs };
   const { format, sessions } = context.host;
   const stored = async (): Promise<readonly HostMessage[]> => {
     const answer = await sessions.read(sessionId);
@@ -30,7 +30,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       throw new Error(`the parent's messages could not be read: ${answer.reason}`);
     return answer.value.messages;
   };
-  const parentTurn = format.turnOf(view?.messages ?? (await stored().catch(() => [])));
+  const parentTurn = format.turnOf(lastRequest?.messages ?? (await stored().catch(() => [])));
   const receiver = await receiverOf({ context, request, parentTurn });
   if (receiver.status === "refused") return receiver;
   const permission = await request.mayStart(receiver.agent, request.title);
@@ -43,12 +43,12 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
 
   const inherited = await inherit({
     format,
-    ...(view === undefined ? {} : { view }),
+    ...(lastRequest === undefined ? {} : { lastRequest }),
     stored,
     parentSessionId: sessionId,
-    directive: request.prompt,
+    task: request.prompt,
     profile: context.options.fork.profile,
-    setting: context.options.fork.way,
+    setting: context.options.fork.inherit,
     redaction: context.redaction,
     model: { provider: receiver.model.providerId, id: receiver.model.modelId },
     // Its own agent may lack it too, but a child that is told of a tool can see whether it has it.
@@ -63,16 +63,16 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       finishedSteps: finishedSteps(forks.keeper.all()),
     },
   });
-  if (inherited.way === "none" && context.options.fork.onForkError === "fail") {
+  if (inherited.mode === "none" && context.options.fork.onForkError === "fail") {
     return {
       status: "refused",
       reason: `Not started: ${inherited.reason}. Do the work yourself, or try again.`,
     };
   }
   if (
-    view === undefined &&
+    lastRequest === undefined &&
     context.options.fork.profile !== "documented" &&
-    context.options.fork.way !== "text"
+    context.options.fork.inherit !== "text"
   ) {
     context.notify.toastOnce(
       "This host does not let forks share the conversation; they get it as text.",
@@ -98,14 +98,14 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     model: receiver.model,
     title: request.title,
     inherited: {
-      way: inherited.way === "none" ? "text" : inherited.way,
+      mode: inherited.mode === "none" ? "text" : inherited.mode,
       reason: inherited.reason,
-      chars: inherited.way === "none" ? 0 : inherited.chars,
-      messages: inherited.way === "none" ? 0 : inherited.messageCount,
+      chars: inherited.mode === "none" ? 0 : inherited.chars,
+      messages: inherited.mode === "none" ? 0 : inherited.messageCount,
       ...(kept.blob === undefined ? {} : { snapshotId: kept.blob }),
     },
     owner: forks.owner(),
-    directive: directiveText({
+    task: taskText({
       number,
       task: request.prompt,
       inherited,
@@ -151,7 +151,7 @@ export interface Launched {
   readonly place: "slot" | "queue";
 }
 
-/** A child whose requests cannot be grafted has another system prompt, like another agent. */
+/** A child whose requests cannot get messages in front has another system prompt, like another agent. */
 function prefixOf(
   differs: Extract<Receiver, { status: "found" }>["differs"],
   { graftRequests }: PluginContext["host"]["can"],
@@ -160,8 +160,8 @@ function prefixOf(
 }
 
 /** A copy that nothing can change any more. */
-function snapshotOf({ messages, frame }: StoredView): StoredView {
-  return JSON.parse(JSON.stringify({ messages, frame })) as StoredView;
+function snapshotOf({ messages, promptHead }: StoredRequest): StoredRequest {
+  return JSON.parse(JSON.stringify({ messages, promptHead })) as StoredRequest;
 }
 
 type StoredInherited =
@@ -169,12 +169,12 @@ type StoredInherited =
   | { readonly status: "failed"; readonly reason: string };
 
 async function storeInherited({ context, forks, inherited }: StoreInput): Promise<StoredInherited> {
-  if (inherited.way === "none") return { status: "kept" };
-  const view =
-    inherited.way === "text"
+  if (inherited.mode === "none") return { status: "kept" };
+  const lastRequest =
+    inherited.mode === "text"
       ? { messages: [context.host.format.textMessage(`${inherited.preamble}\n\n${inherited.text}`)] }
       : inherited;
-  const stored = await forks.views.put(view);
+  const stored = await forks.requests.put(lastRequest);
   return stored.status === "failed" ? stored : { status: "kept", blob: stored.blob };
 }
 
@@ -185,7 +185,7 @@ interface StoreInput extends Omit<LaunchInput, "request"> {
 function cachePrices(
   windows: ModelWindows,
   model: ModelFacts | undefined,
-): Pick<ForkWayFacts, "cacheReadPrice" | "cacheWritePrice"> {
+): Pick<InheritFacts, "cacheReadPrice" | "cacheWritePrice"> {
   const { readMultiplier, writeMultiplier } = windows.cacheOf(model);
   return { cacheReadPrice: readMultiplier, cacheWritePrice: writeMultiplier };
 }

@@ -6,7 +6,7 @@ import { createForks } from "./forks.ts";
 import { rebuildForks } from "./rebuild-forks.ts";
 
 const ASKED_BY = { messageId: "msg_1", callId: "call_1" };
-const LINK = { id: "f9", root: "root", parent: "parent", run: 1, way: "text", number: 3, askedBy: ASKED_BY };
+const LINK = { id: "f9", root: "root", parent: "parent", run: 1, mode: "text", number: 3, askedBy: ASKED_BY };
 const SESSION = {
   id: "child",
   title: "Fork 3: look",

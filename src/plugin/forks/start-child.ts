@@ -3,7 +3,7 @@ import type { ForkRecord } from "../../fork/life/record.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostValue } from "../host/agent-host.ts";
 import type { NewChild } from "../host/host-parts.ts";
-import type { ViewStore } from "../stores/views.ts";
+import type { RequestStore } from "../stores/requests.ts";
 
 /**
  * The session of a fork's child, with what it inherits as text in it; from the second attempt on, what an earlier one left is
@@ -34,19 +34,19 @@ export async function startChild(
 
 /** What the child must be given, where it cannot be shown it with each request. */
 async function inheritedMessages(
-  { context: { host }, views }: ChildSetup,
-  { inherited: { way, snapshotId } }: ForkRecord,
+  { context: { host }, requests }: ChildSetup,
+  { inherited: { mode, snapshotId } }: ForkRecord,
 ): Promise<HostValue<Pick<NewChild, "inherited">>> {
-  if (host.can.graftRequests || way === "text" || snapshotId === undefined)
+  if (host.can.graftRequests || mode === "text" || snapshotId === undefined)
     return { status: "ok", value: {} };
-  const view = await views.get(snapshotId);
+  const view = await requests.get(snapshotId);
   if (view.status === "failed") return refused(`the inherited messages are gone: ${view.reason}`);
   return { status: "ok", value: { inherited: view.messages } };
 }
 
 interface ChildSetup {
   readonly context: PluginContext;
-  readonly views: ViewStore;
+  readonly requests: RequestStore;
 }
 
 interface ChildStart {
@@ -71,12 +71,12 @@ async function storeInheritedTextOnce(setup: ChildSetup, child: ChildOf): Promis
 
 /** Stores the inherited text of a text fork in the child's session; other forks are shown theirs with each request. */
 async function storeInheritedText(
-  { context: { host }, views }: ChildSetup,
+  { context: { host }, requests }: ChildSetup,
   { record, sessionId }: ChildOf,
 ): Promise<HostValue<string>> {
-  const { way, snapshotId } = record.inherited;
-  if (way !== "text" || snapshotId === undefined) return { status: "ok", value: sessionId };
-  const view = await views.get(snapshotId);
+  const { mode, snapshotId } = record.inherited;
+  if (mode !== "text" || snapshotId === undefined) return { status: "ok", value: sessionId };
+  const view = await requests.get(snapshotId);
   if (view.status === "failed") return refused(`the inherited text is gone: ${view.reason}`);
   const part = host.format.decode(view.messages)[0]?.parts[0];
   if (part?.type !== "text") return refused("the inherited text cannot be read");

@@ -2,29 +2,29 @@ import { CHILD_CANNOT, REPORT_CONTENTS } from "../../fork/life/child-rules.ts";
 import type { Inherited } from "./inherit.ts";
 
 /** The last message of a new child: what it inherited, what it is, and its task. */
-export function directiveText({ number, task, inherited, profile }: DirectiveInput): string {
+export function taskText({ number, task, inherited, profile }: TaskTextInput): string {
   if (profile === "documented")
-    return inherited.way === "none" ? `${nothing(inherited.reason)}\n\n${task}` : task;
+    return inherited.mode === "none" ? `${nothing(inherited.reason)}\n\n${task}` : task;
   // A text child has read its preamble already, in front of the text.
   const about =
-    inherited.way === "none"
+    inherited.mode === "none"
       ? nothing(inherited.reason)
-      : inherited.way === "text"
+      : inherited.mode === "text"
         ? undefined
         : inherited.preamble;
-  return [about, roleText(number, inherited.way), `<task>\n${task}\n</task>`]
+  return [about, roleText(number, inherited.mode), `<task>\n${task}\n</task>`]
     .filter((block) => block !== undefined)
     .join("\n\n");
 }
 
-interface DirectiveInput {
+interface TaskTextInput {
   readonly number: number;
   readonly task: string;
   readonly inherited: Inherited;
   readonly profile: "default" | "documented";
 }
 
-function roleText(number: number, way: Inherited["way"]): string {
+function roleText(number: number, way: Inherited["mode"]): string {
   const above =
     way === "none"
       ? ""

@@ -83,7 +83,7 @@ export interface MessageNote {
   readonly promptKey?: string;
   /** The fork whose inherited text the message is. */
   readonly inheritedBy?: string;
-  /** The handle under which the whole of a bounded tool output is kept. */
+  /** The handle under which the whole of a trimmed tool output is kept. */
   readonly handle?: string;
 }
 
@@ -235,10 +235,10 @@ export interface OutgoingRequest {
   /** When the model last finished an answer. */
   readonly lastAnswerAtMs?: number;
   /**
-   * What a request has beside its messages, where the agent shows it: such as its system prompt and tools. Only the adapter
-   * looks into it; it is stored with a view, and set for a child that is to send the same.
+   * What a request has beside its messages, where the agent shows it: such as its system prompt and tools. Only the
+   * adapter looks into it; it is stored with a request, and set for a child that is to send the same.
    */
-  frame?: unknown;
+  promptHead?: unknown;
   /**
    * Names the system prompt and the tools that the model is sent: another name where they are not those of the request before.
    * Unset where the agent does not show them.
@@ -246,10 +246,10 @@ export interface OutgoingRequest {
   readonly head?: string;
 }
 
-/** The messages to send, and the frame to send them in. */
-interface FramedMessages {
+/** The messages to send, and the prompt head to send them with. */
+interface MessagesWithHead {
   readonly messages: readonly HostMessage[];
-  readonly frame: unknown;
+  readonly promptHead: unknown;
 }
 
 export interface ToolCall {
@@ -283,15 +283,15 @@ export interface WholeOutput {
 
 /** What becomes of a tool output. */
 export type ToolOutputChange =
-  | { readonly type: "replace"; readonly text: string; readonly spilled?: SpilledOutput }
+  | { readonly type: "replace"; readonly text: string; readonly saved?: SavedOutput }
   /** Fork results behind the output; `withoutResults` takes them out again. */
   | { readonly type: "append"; readonly text: string };
 
-/** Stored with an output that was bounded: `notesIn` finds its handle, `decode` reads its cut. */
-interface SpilledOutput {
+/** Stored with an output that was trimmed: `notesIn` finds its handle, `decode` reads its cut. */
+interface SavedOutput {
   /** Under which the whole of it is kept; undefined where it could not be. */
   readonly handle: string | undefined;
-  /** The limit that it was bounded by. */
+  /** The limit that it was trimmed by. */
   readonly by: unknown;
   readonly cut?: Cut;
 }
@@ -307,8 +307,8 @@ interface UserMessage {
 /** What the plugin decides at each moment of the agent. A handler changes nothing itself, so one that fails has no effect. */
 export interface Handlers {
   onSignal(signal: HostSignal): Promise<void>;
-  /** The list to send instead, in another frame where that is given, or undefined to leave it. */
-  beforeRequest(request: OutgoingRequest): Promise<readonly HostMessage[] | FramedMessages | undefined>;
+  /** The list to send instead, with another prompt head where that is given, or undefined to leave it. */
+  beforeRequest(request: OutgoingRequest): Promise<readonly HostMessage[] | MessagesWithHead | undefined>;
   /** Why the call must not be made, for the model to read. */
   beforeTool(call: ToolCall): Promise<string | undefined>;
   afterTool(finished: FinishedTool): Promise<ToolOutputChange | undefined>;

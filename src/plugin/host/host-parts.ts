@@ -96,7 +96,7 @@ export interface NewChild {
   readonly title: string;
   /** Stored with the session where the agent can, and given back by `get`, `list` and `children`. */
   readonly note: unknown;
-  /** The messages that it starts with, in an agent whose requests cannot be grafted. */
+  /** The messages that it starts with, in an agent whose requests cannot get messages in front. */
   readonly inherited?: readonly object[];
 }
 
@@ -132,7 +132,7 @@ export interface CompactedWindow {
 
 /** How the agent shows a summary at the beginning of its window. */
 export interface HostCheckpoints {
-  /** Set where the agent itself keeps messages behind a summary, so that nothing is put back in its requests. */
+  /** Set where the agent itself keeps messages behind a summary, so that nothing is restored in its requests. */
   readonly keepsTail?: true;
   /** The summaries among the messages of a request, oldest first. */
   find(messages: readonly AgentMessage[]): readonly HostCheckpoint[];

@@ -8,7 +8,7 @@ import { homeName, knownHomeName } from "./home-name.ts";
 import type { FollowedPlugin, PluginLogs, PluginStores } from "./plugin-stores.ts";
 import { MAX_OPEN_LOGS, type PluginStoresSetup } from "./plugin-stores.ts";
 import { type RecordedForks, recordedForks } from "./recorded-forks.ts";
-import { createSharedViewStore } from "./views.ts";
+import { createSharedRequestStore } from "./requests.ts";
 
 /**
  * The plugin's stores in a database. Outputs, views and logs are shared by all machines, and so is what is asked of a
@@ -25,8 +25,8 @@ export function databasePluginStores(connectionString: string, setup: PluginStor
   const home = setup.usedBy === "command" ? (knownHomeName(root) ?? "unknown") : homeName(root);
   const opened = createLruMap<string, true>(MAX_OPEN_LOGS);
   return {
-    spills: stores.spills,
-    views: createSharedViewStore(stores.spills),
+    outputs: stores.outputs,
+    requests: createSharedRequestStore(stores.outputs),
     control: databaseControlStore(stores),
     journal(session) {
       opened.set(session, true);

@@ -2,26 +2,26 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Journal } from "../../session/journal.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
+import { createFileOutputStore, type FileOutputStoreSettings } from "../../stores/files/output-store.ts";
 import { pathName } from "../../stores/files/path-name.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
-import { createFileSpillStore, type FileSpillStoreSettings } from "../../stores/files/spill-store.ts";
 import { createLruMap } from "../../text/lru-map.ts";
-import type { SpillStore } from "../../tool-output/spill.ts";
+import type { OutputStore } from "../../tool-output/output-store.ts";
 import { fileControlStore } from "./control-store.ts";
 import { type PluginFolders, projectFolder } from "./folders.ts";
 import { listPluginJournals } from "./journal.ts";
 import type { FollowedPlugin, PluginStores } from "./plugin-stores.ts";
 import { MAX_OPEN_LOGS, type PluginStoresSetup } from "./plugin-stores.ts";
 import { readForks } from "./recorded-forks.ts";
-import { createViewStore } from "./views.ts";
+import { createRequestStore } from "./requests.ts";
 
 /** The plugin's stores in the folders of one home. */
 export function filePluginStores({ folders, now, usedBy = "plugin" }: PluginStoresSetup): PluginStores {
   const opened = createLruMap<string, true>(MAX_OPEN_LOGS);
   const journalIn = (session: string): Journal => openJournal(folders, { session, usedBy });
   return {
-    spills: openSpills(folders),
-    views: createViewStore({ root: folders.views, now }),
+    outputs: openOutputStore(folders),
+    requests: createRequestStore({ root: folders.inherited, now }),
     control: fileControlStore(folders.control),
     journal(session) {
       opened.set(session, true);
@@ -39,11 +39,11 @@ export function filePluginStores({ folders, now, usedBy = "plugin" }: PluginStor
 }
 
 /** The outputs that are kept whole in a home. */
-export function openSpills(
-  { spill }: PluginFolders,
-  options: Pick<FileSpillStoreSettings, "durable" | "cleaning"> = {},
-): SpillStore {
-  return createFileSpillStore({ root: spill, ...options });
+export function openOutputStore(
+  { outputs }: PluginFolders,
+  options: Pick<FileOutputStoreSettings, "durable" | "cleaning"> = {},
+): OutputStore {
+  return createFileOutputStore({ root: outputs, ...options });
 }
 
 /** The log of one root session in a home. */

@@ -8,9 +8,9 @@ export function pluginFolders({ store, env }: PluginFolderOptions): PluginFolder
   return {
     root,
     forks: join(root, "forks"),
-    views: join(root, "views"),
+    inherited: join(root, "inherited"),
     journal: join(root, "journal"),
-    spill: join(root, "spill"),
+    outputs: join(root, "outputs"),
     control: join(root, "control"),
   };
 }
@@ -26,11 +26,11 @@ export interface PluginFolders {
   /** One record per fork. */
   readonly forks: string;
   /** What children inherited, compressed, named by content. */
-  readonly views: string;
+  readonly inherited: string;
   /** One log per root session. */
   readonly journal: string;
   /** Whole texts of what was cut. */
-  readonly spill: string;
+  readonly outputs: string;
   /** Requests to running plugins, and their leases. */
   readonly control: string;
 }
@@ -41,8 +41,8 @@ export const LOG_FILE = "plugin.log";
 /** The folder of the sessions of forks, for an agent that would offer them among its own: pi. */
 export const CHILD_SESSIONS = "pi-sessions";
 
-/** What is put back after the newest compaction of an agent that runs hooks, noted by the one before it. */
-export const PUT_BACK_FILE = "put-back.json";
+/** What is restored after the newest compaction of an agent that runs hooks, noted by the one before it. */
+export const RESTORE_FILE = "restore.json";
 
 /** What processes of one agent leave to each other: that results wait, modes of calls, and what children print. */
 export const WAITING_FOLDER = "waiting";

@@ -59,7 +59,7 @@ export type PluginEntry = { readonly atMs: number; readonly sessionId: string } 
   | { readonly type: "other"; readonly name: string; readonly value: UnknownObject }
 );
 
-/** An output that was bounded as it came in. */
+/** An output that was trimmed as it came in. */
 interface ToolOutputEntry {
   readonly type: "tool-output";
   readonly tool: string;

@@ -1,28 +1,34 @@
 import { createLruMap } from "../../text/lru-map.ts";
-import type { StoredView } from "./views.ts";
+import type { StoredRequest } from "./requests.ts";
 
 /** Remembers what was last sent for each session, as the very list that the agent sends: later plugins change it in place. */
-export interface ViewCapture {
-  see(view: StoredView & { readonly sessionId: string }, atMs: number): void;
-  lastSent(sessionId: string): CapturedView | undefined;
+export interface LastRequests {
+  see(request: StoredRequest & { readonly sessionId: string }, atMs: number): void;
+  lastSent(sessionId: string): CapturedRequest | undefined;
   forget(sessionId: string): void;
 }
 
-interface CapturedView extends StoredView {
+interface CapturedRequest extends StoredRequest {
   readonly atMs: number;
 }
 
-export function createViewCapture(): ViewCapture {
-  const views = createLruMap<string, { readonly view: StoredView; readonly atMs: number }>(MAX_SESSIONS);
+export function createLastRequests(): LastRequests {
+  const requests = createLruMap<string, { readonly request: StoredRequest; readonly atMs: number }>(
+    MAX_SESSIONS,
+  );
   return {
-    see: (view, atMs) => views.set(view.sessionId, { view, atMs }),
+    see: (request, atMs) => requests.set(request.sessionId, { request, atMs }),
     lastSent(sessionId) {
-      const { view, atMs } = views.get(sessionId) ?? {};
-      return view === undefined || atMs === undefined
+      const { request, atMs } = requests.get(sessionId) ?? {};
+      return request === undefined || atMs === undefined
         ? undefined
-        : { messages: view.messages, atMs, ...(view.frame !== undefined && { frame: view.frame }) };
+        : {
+            messages: request.messages,
+            atMs,
+            ...(request.promptHead !== undefined && { promptHead: request.promptHead }),
+          };
     },
-    forget: views.delete,
+    forget: requests.delete,
   };
 }
 

@@ -1,16 +1,16 @@
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import type { Journal, JournalContent } from "../../session/journal.ts";
 import type { StoreFailure } from "../../text/failure.ts";
-import type { SpillStore } from "../../tool-output/spill.ts";
+import type { OutputStore } from "../../tool-output/output-store.ts";
 import type { ControlStore } from "./control-store.ts";
 import type { PluginFolders } from "./folders.ts";
 import type { RecordedForks } from "./recorded-forks.ts";
-import type { ViewStore } from "./views.ts";
+import type { RequestStore } from "./requests.ts";
 
 /** Everything that the plugin keeps, in files or in a database, as it and the command line see it. */
 export interface PluginStores {
-  readonly spills: SpillStore;
-  readonly views: ViewStore;
+  readonly outputs: OutputStore;
+  readonly requests: RequestStore;
   readonly control: ControlStore;
   journal(rootSessionId: string): Journal;
   /** The records of the forks of one project, by the name that its agent gives it. */

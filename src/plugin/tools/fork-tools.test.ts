@@ -73,7 +73,7 @@ it("tells a fork everything, though a server gives each call the same id", async
   ]);
 });
 
-it("starts nothing without a directive", async () => {
+it("starts nothing without a task", async () => {
   const { fork, forks } = createTool();
   expect(await fork({ prompt: " \n" }, "a")).toMatch(/^Nothing was done\./);
   expect(forks.keeper.all()).toEqual([]);

@@ -39,7 +39,7 @@ export function createForkTool(setup: ForkSetup): ModelTool {
   const { attendance } = setup.context.host;
   const launch = createLauncher(setup);
   return defineTool(setup, {
-    description: `Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. ${FORK_CANNOT} ${RETURNS[attendance]}`,
+    description: `Start a background agent that already knows this whole conversation. Give only the task: goal, files, what to report. Use it for independent work beside your own. ${FORK_CANNOT} ${RETURNS[attendance]}`,
     parameters: FORK_PARAMETERS,
     async run({ resume, wait_s: waitS = 0, agent, ...given }, tool) {
       const prompt = given.prompt.trim();
@@ -60,7 +60,7 @@ const RETURNS = {
 } as const;
 
 const FORK_PARAMETERS = {
-  prompt: { type: "text", isRequired: true, description: "the directive" },
+  prompt: { type: "text", isRequired: true, description: "the task" },
   title: { type: "text", minChars: 0, description: "at most 60 characters" },
   agent: { type: "text", description: "default: yours" },
   resume: { type: "text", description: "fork id: steer it while it runs, continue it after" },
@@ -145,9 +145,9 @@ function askingCall({ messageId, callId }: RunningTool): { readonly askedBy?: As
 function startedText({ record, inherited, place }: Launched): string {
   const what = place === "queue" ? "is queued and starts when another ends" : "started";
   const context =
-    inherited.way === "none"
+    inherited.mode === "none"
       ? `WARNING: no context was inherited (${inherited.reason}); it knows only your prompt.`
-      : `It inherited ${sizeText(record.inherited)} (${inherited.way}: ${inherited.reason}).`;
+      : `It inherited ${sizeText(record.inherited)} (${inherited.mode}: ${inherited.reason}).`;
   const limits = record.caller === record.agent ? "" : " It may do only what you may too.";
   return `Fork ${record.number} ${what}. ${context}${limits} Its result will be delivered to you; do not poll. Go on with other work, or end your turn.`;
 }
@@ -178,7 +178,7 @@ async function steerOrResume(
   const requestId = `${tool.messageId ?? ""} ${tool.callId}`;
   const changed = await forks.keeper.dispatch(record.id, {
     type: "resume-asked",
-    directive: prompt,
+    task: prompt,
     requestId,
     ...askingCall(tool),
   });

@@ -17,7 +17,7 @@ const CALL: RunningTool = {
 
 async function recall(args: unknown, answer: HostAnswer): Promise<string> {
   const { context } = createTestContext({ answer });
-  await context.spills.put("The whole text.");
+  await context.outputs.put("The whole text.");
   const tool = createRecallTool({ context, forks: createForks(context) });
   return (await tool.execute(args, CALL)) as string;
 }
@@ -33,14 +33,14 @@ it.each([{ handle: "msg_9/0" }, { search: "port" }])(
   },
 );
 
-it("gives a spilled text also while the conversation cannot be read", async () => {
+it("gives a saved output also while the conversation cannot be read", async () => {
   const { context } = createTestContext();
-  const stored = await context.spills.put("The whole text.");
+  const stored = await context.outputs.put("The whole text.");
   if (stored.status === "failed") throw new Error(stored.reason);
   expect(await recall({ handle: stored.handle }, BUSY)).toContain("The whole text.");
 });
 
-it("reads a spilled text without asking for the conversation, and normalises it", async () => {
+it("reads a saved output without asking for the conversation, and normalises it", async () => {
   let calls = 0;
   const { context } = createTestContext({
     calls: {
@@ -50,7 +50,7 @@ it("reads a spilled text without asking for the conversation, and normalises it"
       },
     },
   });
-  const stored = await context.spills.put("\u001b[31mred\u001b[0m text");
+  const stored = await context.outputs.put("\u001b[31mred\u001b[0m text");
   if (stored.status === "failed") throw new Error(stored.reason);
   const tool = createRecallTool({ context, forks: createForks(context) });
   expect(await tool.execute({ handle: stored.handle }, CALL)).toBe("red text");
@@ -60,7 +60,7 @@ it("reads a spilled text without asking for the conversation, and normalises it"
 it("gives characters of one long line, says where to read on, and what there is beyond the end", async () => {
   const { context } = createTestContext();
   const line = Array.from({ length: 3_000 }, (_, index) => `${index},`).join("");
-  const stored = await context.spills.put(line);
+  const stored = await context.outputs.put(line);
   if (stored.status === "failed") throw new Error(stored.reason);
   const tool = createRecallTool({ context, forks: createForks(context) });
   const read = async (range: string): Promise<string> =>
@@ -78,7 +78,7 @@ it("gives characters of one long line, says where to read on, and what there is 
 it("a search with a handle looks into what the handle names, and says when it is not there", async () => {
   const { context } = createTestContext();
   const lines = Array.from({ length: 30_000 }, (_, index) => `line ${index}`);
-  const stored = await context.spills.put(lines.join("\n"));
+  const stored = await context.outputs.put(lines.join("\n"));
   if (stored.status === "failed") throw new Error(stored.reason);
   const { handle } = stored;
   const tool = createRecallTool({ context, forks: createForks(context) });
@@ -92,8 +92,8 @@ it("a search with a handle looks into what the handle names, and says when it is
 
 it("the beginning of a handle is enough also when the agent has summed up the call and shows it no more", async () => {
   const { context } = createTestContext({ answer: { status: "ok", body: [] } });
-  const stored = await context.spills.put("The whole text.");
-  const other = await context.spills.put("A text of another conversation.");
+  const stored = await context.outputs.put("The whole text.");
+  const other = await context.outputs.put("A text of another conversation.");
   if (stored.status === "failed" || other.status === "failed") throw new Error("not stored");
   const entry = { type: "tool-output", tool: "bash", callId: "c", by: "lines", shownChars: 1, totalChars: 2 };
   context.record("ses_1", { ...entry, handle: stored.handle });
@@ -104,9 +104,9 @@ it("the beginning of a handle is enough also when the agent has summed up the ca
   expect(await read(other.handle.slice(0, 6))).toContain("Nothing is kept under");
 });
 
-it("a search finds an output that was bounded a moment ago, before the agent has written its message down", async () => {
+it("a search finds an output that was trimmed a moment ago, before the agent has written its message down", async () => {
   const { context } = createTestContext({ answer: { status: "ok", body: [] } });
-  const stored = await context.spills.put("first\nKassiopeia is in the middle\nlast");
+  const stored = await context.outputs.put("first\nKassiopeia is in the middle\nlast");
   if (stored.status === "failed") throw new Error("not stored");
   const entry = { type: "tool-output", tool: "bash", callId: "c", by: "lines", shownChars: 1, totalChars: 2 };
   context.record("ses_1", { ...entry, handle: stored.handle });
@@ -129,7 +129,7 @@ describe("the beginning of a handle, as it is shown to people", () => {
     });
     const handles: string[] = [];
     for (const text of TEXTS) {
-      const stored = await context.spills.put(text);
+      const stored = await context.outputs.put(text);
       if (stored.status === "stored") handles.push(stored.handle);
     }
     body = handles.map((handle, number) => ({
@@ -143,7 +143,7 @@ describe("the beginning of a handle, as it is shown to people", () => {
         },
       ],
     }));
-    await context.spills.put("A text of another conversation.");
+    await context.outputs.put("A text of another conversation.");
     const tool = createRecallTool({ context, forks: createForks(context) });
     const recall = async (handle: string): Promise<string> =>
       (await tool.execute({ handle }, CALL)) as string;
@@ -164,8 +164,8 @@ describe("the beginning of a handle, as it is shown to people", () => {
     const known = [...handles, twin];
     const source: RecallSource = {
       messages: () => ({ find: () => undefined, list: () => [] }),
-      spilled: (handle) => context.spills.get(handle),
-      spilledHandles: () => known,
+      saved: (handle) => context.outputs.get(handle),
+      savedHandles: () => known,
       hidden: () => [],
     };
     const options = { maxChars: 100, range: undefined, redact: undefined };
@@ -181,7 +181,7 @@ describe("the beginning of a handle, as it is shown to people", () => {
 
   it("finds nothing of another conversation", async () => {
     const { context, recall } = await createConversation();
-    const other = await context.spills.put("A text of another conversation.");
+    const other = await context.outputs.put("A text of another conversation.");
     if (other.status === "failed") throw new Error(other.reason);
     expect(await recall(other.handle.slice(0, 12))).toContain("Nothing is kept under");
   });

@@ -8,16 +8,16 @@ import type { Message, MessageId } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { Forks } from "../forks/forks.ts";
 import type { HostMessage, ModelTool } from "../host/agent-host.ts";
-import { createFolds } from "../stores/folds.ts";
+import { createArchivedWindows } from "../stores/folds.ts";
 import { pluginJournal } from "../stores/journal.ts";
 import { defineTool } from "./define-tool.ts";
 import { parseRange, RANGE } from "./text-range.ts";
 
-/** Brings back the whole of what was cleared, cut or spilled, in a child also of its parent. */
+/** Brings back the whole of what was cleared or trimmed, in a child also of its parent. */
 export function createRecallTool(setup: RecallSetup): ModelTool {
   const { context, forks } = setup;
   const { sessions, format } = context.host;
-  const folds = createFolds({ views: forks.views, format });
+  const archivedWindows = createArchivedWindows({ requests: forks.requests, format });
   const searches = createLruMap<string, SearchRecall>(MAX_SEARCHES);
   const searchOf = (sessionId: string): SearchRecall => {
     const search = searches.get(sessionId) ?? createRecallSearch(undefined);
@@ -26,7 +26,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
   };
   return defineTool(setup, {
     description:
-      "Get back text that was cleared, cut or spilled from the conversation (also your parent's, if you are a fork).",
+      "Get back text that was cleared or trimmed from the conversation (also your parent's, if you are a fork).",
     parameters: PARAMETERS,
     async run({ handle, search, range }, { sessionId }) {
       if (handle === undefined && (search === undefined || search.trim() === ""))
@@ -43,14 +43,14 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
             const byId = messagesById((await read()).messages);
             return { find: (id) => byId.get(id), list: () => [...byId.values()] };
           },
-          spilled: (handle) => context.spills.get(handle),
-          spilledHandles: async () => spilledHandles(sessionId, (await read()).messages),
+          saved: (handle) => context.outputs.get(handle),
+          savedHandles: async () => savedHandles(sessionId, (await read()).messages),
           async hidden() {
             const { messages } = await read();
             const seen = messagesById(forks.capture.lastSent(sessionId)?.messages ?? []);
-            const spilled = await spilledTexts(await spilledHandles(sessionId, messages));
-            unread = spilled.unread;
-            return [...hiddenTexts(format.decode(messages), seen), ...spilled.texts];
+            const saved = await savedTexts(await savedHandles(sessionId, messages));
+            unread = saved.unread;
+            return [...hiddenTexts(format.decode(messages), seen), ...saved.texts];
           },
         },
         handle === undefined
@@ -89,7 +89,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
     return search.trim() === "" ? named : { search, handle: named };
   }
 
-  /** The handles of the outputs that were bounded in a session and its parent, also of those that the agent does not show. */
+  /** The handles of the outputs that were trimmed in a session and its parent, also of those that the agent does not show. */
   async function recordedHandles(sessionId: string): Promise<readonly string[]> {
     const parent = (await forks.forkLinkOf(sessionId))?.parent;
     const { entries } = pluginJournal(await context.journal(await context.tree.rootOf(sessionId)).read());
@@ -105,26 +105,26 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
     const link = await forks.forkLinkOf(sessionId);
     const own = await sessions.read(sessionId);
     const inherited = link === undefined ? [] : await parentMessages(link);
-    const folded = await folds.messagesBefore(forks.capture.lastSent(sessionId)?.messages ?? []);
-    if (own.status === "ok") return { messages: [...inherited, ...joined(folded, own.value.messages)] };
-    if (folded.length > 0) return { messages: [...inherited, ...folded] };
+    const compacted = await archivedWindows.messagesBefore(forks.capture.lastSent(sessionId)?.messages ?? []);
+    if (own.status === "ok") return { messages: [...inherited, ...joined(compacted, own.value.messages)] };
+    if (compacted.length > 0) return { messages: [...inherited, ...compacted] };
     const problem = `The conversation could not be read now (${own.reason}). Call again in a moment.`;
     return { messages: inherited, problem };
   }
 
-  /** What was folded in front of what the agent still gives, which may be all of it. */
-  function joined(folded: readonly HostMessage[], own: readonly HostMessage[]): readonly HostMessage[] {
+  /** What was compacted in front of what the agent still gives, which may be all of it. */
+  function joined(compacted: readonly HostMessage[], own: readonly HostMessage[]): readonly HostMessage[] {
     const known = messagesById(own);
-    const isThere = format.decode(folded).every(({ id, role }) => role === "system" || known.has(id));
-    return isThere ? own : [...folded, ...own];
+    const isThere = format.decode(compacted).every(({ id, role }) => role === "system" || known.has(id));
+    return isThere ? own : [...compacted, ...own];
   }
 
   /** The handle of a compaction names everything before it: from the first message to the last. */
   async function withoutFold(handle: Handle): Promise<Handle> {
     if (format.checkpoints === undefined) return handle;
-    const folded = await folds.messagesUpTo(handle);
-    if (folded.length === 0) return handle;
-    const messages = format.decode(folded).filter(({ role }) => role !== "system");
+    const compacted = await archivedWindows.messagesUpTo(handle);
+    if (compacted.length === 0) return handle;
+    const messages = format.decode(compacted).filter(({ role }) => role !== "system");
     return messages.length === 0 ? handle : spanHandle(messages);
   }
 
@@ -134,7 +134,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
     // The child inherited what the user may have taken back since.
     const known = stored.status === "ok" ? [...stored.value.messages, ...(stored.value.undone ?? [])] : [];
     if (known.length > 0) return known;
-    const view = blob === undefined ? undefined : await forks.views.get(blob);
+    const view = blob === undefined ? undefined : await forks.requests.get(blob);
     return view?.status === "found" ? view.messages : [];
   }
 
@@ -143,7 +143,7 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
   }
 
   /** Oldest first: those that the conversation names, and those that it does not show any more, or not yet. */
-  async function spilledHandles(
+  async function savedHandles(
     sessionId: string,
     messages: readonly HostMessage[],
   ): Promise<readonly string[]> {
@@ -152,13 +152,13 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
     return [...shown.filter((handle) => !recorded.has(handle)), ...recorded];
   }
 
-  /** The whole of each output that was bounded as it came in, newest first. */
-  async function spilledTexts(handles: readonly string[]): Promise<SpilledTexts> {
-    const texts: SpilledText[] = [];
+  /** The whole of each output that was trimmed as it came in, newest first. */
+  async function savedTexts(handles: readonly string[]): Promise<SavedTexts> {
+    const texts: SavedText[] = [];
     let unread: string | undefined;
     let chars = 0;
-    for (const handle of handles.toReversed().slice(0, MAX_SEARCHED_SPILLS)) {
-      const text = await context.spills.get(handle);
+    for (const handle of handles.toReversed().slice(0, MAX_SEARCHED_OUTPUTS)) {
+      const text = await context.outputs.get(handle);
       if (typeof text === "object")
         unread = `Outputs cannot be read now (${text.reason}). Call again in a moment.`;
       if (typeof text !== "string") continue;
@@ -170,10 +170,10 @@ export function createRecallTool(setup: RecallSetup): ModelTool {
   }
 }
 
-/** What was sent, what was folded, and whose child a session is: all that recall needs of forks. */
+/** What was sent, what was compacted, and whose child a session is: all that recall needs of forks. */
 interface RecallSetup {
   readonly context: PluginContext;
-  readonly forks: Pick<Forks, "capture" | "forkLinkOf" | "views">;
+  readonly forks: Pick<Forks, "capture" | "forkLinkOf" | "requests">;
 }
 
 function nothingHolds(search: string | undefined, handle: string | undefined): string {
@@ -202,18 +202,18 @@ interface ParentPlace {
   readonly blob?: string;
 }
 
-interface SpilledText {
+interface SavedText {
   readonly handle: string;
   readonly text: string;
 }
 
-interface SpilledTexts {
-  readonly texts: readonly SpilledText[];
+interface SavedTexts {
+  readonly texts: readonly SavedText[];
   /** What is said of those that could not be read. */
   readonly unread?: string;
 }
 
 /** Each holds the texts of a whole conversation. */
 const MAX_SEARCHES = 2;
-const MAX_SEARCHED_SPILLS = 200;
+const MAX_SEARCHED_OUTPUTS = 200;
 const MAX_SEARCHED_CHARS = 50_000_000;

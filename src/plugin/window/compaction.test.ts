@@ -5,7 +5,7 @@ import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts"
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/decode-messages.ts";
 import type { FeatureFailure } from "../combine-features.ts";
-import { createViewCapture } from "../stores/last-sent.ts";
+import { createLastRequests } from "../stores/last-sent.ts";
 import { createCompactionContext } from "./compaction.ts";
 import { createModelWindows } from "./model-windows.ts";
 import { createPinnedTexts } from "./pins.ts";
@@ -41,7 +41,7 @@ async function ask(
   const { context, folder } = createTestContext({ options });
   mkdirSync(join(folder, "docs"));
   writeFileSync(join(folder, "docs", "RULES.md"), "Never touch vendor.");
-  const capture = createViewCapture();
+  const capture = createLastRequests();
   capture.see({ sessionId: SESSION, messages }, 1);
   const lastSent = (): never => {
     throw new Error("broken");
@@ -74,7 +74,7 @@ it("adds what is pinned: files, texts and marked messages", async () => {
   expect(output.context[1]).not.toContain("TypeError");
 });
 
-it.each([{}, { compaction: "assist" }, { pin: ["a text"] }])(
+it.each([{}, { compaction: "host-with-facts" }, { pin: ["a text"] }])(
   "adds the rule about secrets with %j",
   async (options) => {
     expect((await ask(options)).output.context[1]).toContain(SECRETS_RULE);
@@ -85,8 +85,8 @@ it("adds the rule about secrets where nothing is pinned", async () => {
   expect((await ask({}, { messages: [] })).output.context).toEqual(["the host's own", SECRETS_RULE]);
 });
 
-it("adds the facts with assist, and nothing that a tool printed", async () => {
-  const { output } = await ask({ compaction: "assist" });
+it("adds the facts with host-with-facts, and nothing that a tool printed", async () => {
+  const { output } = await ask({ compaction: "host-with-facts" });
   expect(output.context[1]).not.toContain("TypeError");
   expect(output.context[1]).toContain("The port is 4711.");
   expect(output).not.toHaveProperty("prompt");
@@ -99,7 +99,7 @@ it.each([{ compaction: "off" }, { profile: "documented", compaction: "off" }])(
   },
 );
 
-it.each([{}, { compaction: "assist" }, { compaction: "own" }])(
+it.each([{}, { compaction: "host-with-facts" }, { compaction: "local" }])(
   "adds the rule about secrets and nothing else in the documented profile, with %j (003)",
   async (options) => {
     const { output } = await ask({ ...options, profile: "documented", pin: ["a text"] });
@@ -108,7 +108,7 @@ it.each([{}, { compaction: "assist" }, { compaction: "own" }])(
 );
 
 it("adds nothing when it fails", async () => {
-  const { output, failures } = await ask({ compaction: "assist" }, { isBroken: true });
+  const { output, failures } = await ask({ compaction: "host-with-facts" }, { isBroken: true });
   expect(output.context).toEqual(["the host's own"]);
   expect(failures).toMatchObject([{ feature: "compaction" }]);
 });
@@ -135,7 +135,7 @@ async function send(options: Readonly<Record<string, unknown>>, summary: string,
       pins: createPinnedTexts(context.options.pin),
       windows: createModelWindows(context.options),
       inheritedFrom: async () => undefined,
-      capture: createViewCapture(),
+      capture: createLastRequests(),
     }),
   ]);
   const sent: SessionMessage[][] = [];
@@ -147,7 +147,7 @@ async function send(options: Readonly<Record<string, unknown>>, summary: string,
   return sent;
 }
 
-it("puts back what a summary left out of the pins, the same in every request", async () => {
+it("restores what a summary left out of the pins, the same in every request", async () => {
   const [first, second] = await send({ pin: ["Never push."] }, "So far nothing.", 2);
   const text = String(first?.[1]?.parts[0]?.text);
   expect(text).toMatch(/^So far nothing\.\n/);
@@ -166,7 +166,7 @@ it.each([
       context,
       pins: createPinnedTexts([]),
       windows: createModelWindows(context.options),
-      capture: createViewCapture(),
+      capture: createLastRequests(),
       inheritedFrom: async () => undefined,
     }),
   ]);
@@ -184,7 +184,7 @@ it.each([
   expect(sent[1]).toEqual(sent[0]);
 });
 
-it("puts back marks without the option, and nothing that the summary holds", async () => {
+it("restores marks without the option, and nothing that the summary holds", async () => {
   const [sent] = await send({}, "Nothing.");
   expect(String(sent?.[1]?.parts[0]?.text)).toContain("<pinned>\nThe port is 4711. #pin\n</pinned>");
   const [kept] = await send({ pin: ["Never push."] }, "Never push. The port is 4711. #pin");
@@ -208,7 +208,7 @@ it.each([{ compaction: "off" }, { profile: "documented" }])("puts nothing back w
 
 it("asks for a pin also where the host no longer sends its message", async () => {
   const { context } = createTestContext({ answer: { status: "ok", body: MESSAGES } });
-  const capture = createViewCapture();
+  const capture = createLastRequests();
   capture.see({ sessionId: SESSION, messages: compactedMessages("Nothing.") }, 1);
   const windows = createModelWindows(context.options);
   const hooks = hooksOf([
@@ -225,7 +225,7 @@ it("asks for a pin also where the host no longer sends its message", async () =>
   expect(output.context[0]).toContain("The port is 4711. #pin");
 });
 
-it("puts back what a fork's parent had pinned before it, in the child's own compactions too", async () => {
+it("restores what a fork's parent had pinned before it, in the child's own compactions too", async () => {
   const at = (id: string, created: number, text: string): object => ({
     info: { id, sessionID: "parent", role: "user", time: { created } },
     parts: [{ type: "text", text }],
@@ -244,7 +244,7 @@ it("puts back what a fork's parent had pinned before it, in the child's own comp
       context,
       pins: createPinnedTexts([]),
       windows: createModelWindows(context.options),
-      capture: createViewCapture(),
+      capture: createLastRequests(),
       inheritedFrom: async (id) => (id === SESSION ? "parent" : undefined),
     }),
   ]);

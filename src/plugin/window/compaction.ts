@@ -11,21 +11,22 @@ import { isSummary, type Message, messageText, type Transcript } from "../../tra
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { OutgoingRequest } from "../host/agent-host.ts";
 import { pluginJournal } from "../stores/journal.ts";
-import type { ViewCapture } from "../stores/last-sent.ts";
+import type { LastRequests } from "../stores/last-sent.ts";
 import type { ModelWindows } from "./model-windows.ts";
 import { readPinnedFiles } from "./pinned-files.ts";
 import type { PinnedTexts } from "./pins.ts";
 
 /**
- * Helps the agent's own compaction. Its request for a summary gets the rule about secrets and what must not be lost: what is
- * pinned, and with `assist` the facts of the conversation; the agent's prompt stays, since a replaced one would lose the
- * summary before it. What the summary left out of the pins all the same is put back behind it in every request.
+ * Helps the agent's own compaction. Its request for a summary gets the rule about secrets and what must not be lost:
+ * what is pinned, and with `host-with-facts` the facts of the conversation; the agent's prompt stays, since a replaced
+ * one would lose the summary before it. What the summary left out of the pins all the same is restored behind it in
+ * every request.
  */
 export function createCompactionContext(setup: CompactionContextSetup): Feature {
   const { context, pins, capture, windows, inheritedFrom } = setup;
   const { host, options, redaction } = context;
   const name = "compaction";
-  const putBack = createLruMap<string, MissingPins>(MAX_OPEN);
+  const restored = createLruMap<string, MissingPins>(MAX_OPEN);
   const remembered = createLruMap<string, readonly CarriedPin[]>(MAX_OPEN);
   if (options.compaction === "off") return { name };
   // Document 003 asks for this rule and for nothing else.
@@ -100,7 +101,7 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
       // What was read of a pinned file is in the file.
       pins: pinned.pins.filter((pin) => "text" in pin),
       marked: pinned.marked.filter(({ handle = "" }) => !inPlace.has(handle)),
-      heldIn: messageText(summary),
+      stillInWindow: messageText(summary),
       maxChars: pinsRoom(contextTokens, {}),
       redaction,
     });
@@ -113,12 +114,12 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
       const shown = host.format.decode(capture.lastSent(sessionId)?.messages ?? []);
       const { transcript, pins, marked } = await everythingPinned(sessionId, shown);
       rememberMarks(sessionId, marked);
-      if (options.compaction !== "assist") {
+      if (options.compaction !== "host-with-facts") {
         const text = pinsOf(transcript, { pins, marked, redaction });
         return text === "" ? SECRETS_RULE : `${SECRETS_RULE}\n\n${KEEP_RULE}\n${text}`;
       }
       const facts = factsOf(transcript, { pins, marked, budget: ASSIST_BUDGET, redaction });
-      context.record(sessionId, { type: "compaction-assist", chars: facts.length });
+      context.record(sessionId, { type: "compaction-facts", chars: facts.length });
       return `${SECRETS_RULE}\n\n${KEEP_RULE}\n${facts}`;
     },
     async beforeRequest(request) {
@@ -130,10 +131,10 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
       const partIndex = summary.parts.findLastIndex(({ type }) => type === "text");
       const part = summary.parts[partIndex];
       // Decided once for a summary, so that every request has the same bytes.
-      const known = putBack.get(sessionId);
+      const known = restored.get(sessionId);
       const isDecided = known?.summaryId === summary.id && known.isWhole;
       const missing = isDecided ? known : await missingIn(request, transcript, summary);
-      putBack.set(sessionId, missing);
+      restored.set(sessionId, missing);
       const { text } = missing;
       if (text === "") return undefined;
       const pinned = `${PINNED_NOTE}\n${text}`;
@@ -153,7 +154,7 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
     },
     async onSignal(signal) {
       if (signal.type !== "deleted") return;
-      putBack.delete(signal.sessionId);
+      restored.delete(signal.sessionId);
       remembered.delete(signal.sessionId);
     },
   };
@@ -162,13 +163,13 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
 interface CompactionContextSetup {
   readonly context: PluginContext;
   readonly pins: PinnedTexts;
-  readonly capture: ViewCapture;
+  readonly capture: LastRequests;
   readonly windows: ModelWindows;
   /** The session whose messages a fork's child was shown; undefined for a session that inherited none. */
   readonly inheritedFrom: (sessionId: string) => Promise<string | undefined>;
 }
 
-/** What is put back behind the summary of this id. */
+/** What is restored behind the summary of this id. */
 interface MissingPins {
   readonly summaryId: string;
   readonly text: string;

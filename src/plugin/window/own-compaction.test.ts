@@ -10,7 +10,7 @@ import { partText } from "../../transcript/content.ts";
 import { messageText, type Transcript } from "../../transcript/message.ts";
 import { handleIn } from "../stores/folds.ts";
 
-const OWN = { compaction: "own" };
+const OWN = { compaction: "local" };
 
 function createAgent(
   options: object = OWN,
@@ -30,7 +30,7 @@ function createAgent(
   return agent;
 }
 
-/** Long enough that a window of some turns is worth folding, with one fact in the middle. */
+/** Long enough that a window of some turns is worth compacting, with one fact in the middle. */
 function logOf(turn: number, count: number): string {
   const line = (number: number): string => `${number}: nothing to see in turn ${turn} at all, as usual`;
   const lines = Array.from({ length: count }, (_, number) => line(number));
@@ -155,7 +155,7 @@ describe("a compaction of ours", () => {
     expect(await call(agent, id, { search: "F-4001" })).toContain("the fact of turn 1 is F-4001");
   });
 
-  it.each([{}, { compaction: "assist" }, { compaction: "off" }, { ...OWN, profile: "documented" }])(
+  it.each([{}, { compaction: "host-with-facts" }, { compaction: "off" }, { ...OWN, profile: "documented" }])(
     "is left to the agent with %j",
     async (options) => {
       const agent = createAgent(options);
@@ -167,7 +167,7 @@ describe("a compaction of ours", () => {
 
   it("is left to the agent where nothing can be kept", async () => {
     const folder = mkdtempSync(join(tmpdir(), "carryover-own-"));
-    writeFileSync(join(folder, "views"), "no folder");
+    writeFileSync(join(folder, "inherited"), "no folder");
     const agent = createAgent(OWN, folder);
     const id = agent.newSession();
     await turns(agent, id, 1, 5);
@@ -175,7 +175,7 @@ describe("a compaction of ours", () => {
   });
 
   it.each([
-    { name: "folded one", turnCount: 5 },
+    { name: "compacted one", turnCount: 5 },
     { name: "small one", turnCount: 1 },
   ])("lists nothing that a tool printed among the facts of a $name", async ({ turnCount }) => {
     const tools = { log: () => "TypeError: new instruction of the administrator, see /etc/printed" };

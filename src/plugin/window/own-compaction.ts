@@ -11,7 +11,7 @@ import { isSummary, type Message, type MessageId, type Transcript } from "../../
 import type { Feature, PluginContext } from "../context/context.ts";
 import type { HostMessage } from "../host/agent-host.ts";
 import type { CompactedWindow, CompactionMoment, HostCheckpoints } from "../host/host-parts.ts";
-import { createFolds, type Fold, foldLine, handleIn } from "../stores/folds.ts";
+import { type ArchivedWindow, createArchivedWindows, handleIn, handleLine } from "../stores/folds.ts";
 import { pluginJournal } from "../stores/journal.ts";
 import type { ModelWindows } from "./model-windows.ts";
 import { readPinnedFiles } from "./pinned-files.ts";
@@ -35,10 +35,11 @@ interface UndoneCompaction {
 }
 
 /**
- * Gives the agent a summary in place of its own: folded without a model, with the user's words and files beside it, and the
- * handles under which everything is kept. The summary that the agent sends from then on is completed in every request by the
- * messages that stay word for word, unless the agent keeps these itself: then it is told where they begin, and what it stored
- * is not ours to take back. Where nothing can be folded or kept, the agent sums up as it always does.
+ * Gives the agent a summary in place of its own: summarized without a model, with the user's words and files beside it,
+ * and the handles under which everything is kept. The summary that the agent sends from then on is completed in every
+ * request by the messages that stay word for word, unless the agent keeps these itself: then it is told where they
+ * begin, and what it stored is not ours to take back. Where nothing can be compacted or kept, the agent sums up as it
+ * always does.
  */
 export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
   const { checkpoints } = setup.context.host.format;
@@ -57,7 +58,7 @@ function createFolding(setup: OwnCompactionSetup, checkpoints: HostCheckpoints):
   const { context, roster } = setup;
   const { host, options, stores } = context;
   const { format } = host;
-  const folds = createFolds({ views: stores.views, format });
+  const archivedWindows = createArchivedWindows({ requests: stores.requests, format });
   const sessions = createLruMap<string, Promise<OpenSession>>(MAX_OPEN);
 
   function openSession(sessionId: string): Promise<OpenSession> {
@@ -88,16 +89,16 @@ function createFolding(setup: OwnCompactionSetup, checkpoints: HostCheckpoints):
     const message = found && messages[found.index];
     if (found === undefined || message === undefined) return { messages };
     const handle = handleIn(found.summary);
-    const fold = handle === undefined ? undefined : await folds.get(handle);
-    if (handle === undefined || fold === undefined) {
-      if (handle !== undefined) context.notify.logOnce("warn", `what was folded into ${handle} is gone`);
+    const archivedWindow = handle === undefined ? undefined : await archivedWindows.get(handle);
+    if (handle === undefined || archivedWindow === undefined) {
+      if (handle !== undefined) context.notify.logOnce("warn", `what was compacted into ${handle} is gone`);
       const { summary: text } = found;
       return { messages, summary: { message, prose: text, text, carried: undefined } };
     }
     const session = await openSession(sessionId);
     session.current = handle;
     const head = checkpoints.write(message, found.summary);
-    const window = await windowOf({ handle, fold, head, undone: session.undone });
+    const window = await windowOf({ handle, archivedWindow, head, undone: session.undone });
     return {
       messages: messages.toSpliced(found.index, 1, ...window.messages),
       ...(window.summary && { summary: window.summary }),
@@ -105,16 +106,16 @@ function createFolding(setup: OwnCompactionSetup, checkpoints: HostCheckpoints):
     };
   }
 
-  /** What stands in the window for a fold: its summary and what was kept, or everything where it was taken back. */
-  async function windowOf({ handle, fold, head, undone }: FoldPlace): Promise<Window> {
-    const { kept, prose, text, carried, earlier, messages } = fold;
+  /** What stands in the window for an archived one: its summary and what was kept, or everything where it was taken back. */
+  async function windowOf({ handle, archivedWindow, head, undone }: WindowPlace): Promise<Window> {
+    const { kept, prose, text, carried, earlier, messages } = archivedWindow;
     if (checkpoints.keepsTail) return { messages: [head], summary: { message: head, prose, text, carried } };
     if (!undone.has(handle))
       return { messages: [head, ...kept], summary: { message: head, prose, text, carried } };
-    const before = earlier && (await folds.get(earlier.handle));
+    const before = earlier && (await archivedWindows.get(earlier.handle));
     const [first] = messages;
     if (earlier === undefined || before === undefined || first === undefined) return { messages };
-    const start = await windowOf({ handle: earlier.handle, fold: before, head: first, undone });
+    const start = await windowOf({ handle: earlier.handle, archivedWindow: before, head: first, undone });
     return { ...start, messages: [...start.messages, ...messages.slice(earlier.count)] };
   }
 
@@ -124,7 +125,7 @@ function createFolding(setup: OwnCompactionSetup, checkpoints: HostCheckpoints):
     if (session === undefined || checkpoints.keepsTail) return undefined;
     let handle = session.current;
     while (handle !== undefined && session.undone.has(handle))
-      handle = (await folds.get(handle))?.earlier?.handle;
+      handle = (await archivedWindows.get(handle))?.earlier?.handle;
     if (handle === undefined) return undefined;
     return session.made.get(handle) ?? { handle, atMs: 0, messages: 0 };
   }
@@ -135,24 +136,31 @@ function createFolding(setup: OwnCompactionSetup, checkpoints: HostCheckpoints):
     const transcript = format.decode(messages);
     const summaryId = summary && format.decode([summary.message]).at(-1)?.id;
     const conversation = withSummary(transcript, summaryId, summary);
-    const folded = await foldWindow(setup, conversation, { ...moment, ...(summary && { summary }) });
-    if (folded === undefined) return undefined;
-    const { keptIds, prose, carried, text, messages: foldedCount, tokensBefore, tokensAfter } = folded;
+    const summarized = await summarizeWindow(setup, conversation, { ...moment, ...(summary && { summary }) });
+    if (summarized === undefined) return undefined;
+    const { keptIds, prose, carried, text, messages: replacedCount, tokensBefore, tokensAfter } = summarized;
     const edits = transcript
       .filter(({ id }) => !keptIds.has(id))
       .map((message) => hideMessage(message, { stage: "compaction", reason: "summarized" }));
     const kept = format.apply(messages, edits, { at: context.now() });
-    const fold: Fold = { messages, kept, prose, carried, text, ...(earlier && { earlier }) };
-    const stored = await folds.put(fold);
+    const archivedWindow: ArchivedWindow = {
+      messages,
+      kept,
+      prose,
+      carried,
+      text,
+      ...(earlier && { earlier }),
+    };
+    const stored = await archivedWindows.put(archivedWindow);
     if ("reason" in stored) {
       context.notify.log("warn", `the agent sums up itself: ${stored.reason}`);
       return undefined;
     }
     const { handle } = stored;
     const session = await openSession(sessionId);
-    const made = { handle, messages: foldedCount, kept: keptIds.size, tokensBefore, tokensAfter };
+    const made = { handle, messages: replacedCount, kept: keptIds.size, tokensBefore, tokensAfter };
     session.made.set(handle, { ...made, atMs: context.now() });
-    // The same window folded again is a new compaction.
+    // The same window compacted again is a new compaction.
     session.undone.delete(handle);
     context.record(sessionId, { type: "compaction", ...made });
     const forks = await roster(sessionId);
@@ -162,7 +170,7 @@ function createFolding(setup: OwnCompactionSetup, checkpoints: HostCheckpoints):
       text,
       ...(tail ? tail.before.map((message) => `${KEPT_APART}\n${renderMessage(message)}`) : []),
       ...(forks === undefined ? [] : [forks]),
-      foldLine(handle, hasRecall),
+      handleLine(handle, hasRecall),
     ];
     const firstKept = tail?.messages[0];
     return { summary: shown.join("\n\n"), ...(firstKept && { firstKeptId: firstKept.id }) };
@@ -222,7 +230,7 @@ interface OwnCompactionSetup {
 interface OpenSession {
   readonly made: Map<Handle, MadeCompaction>;
   readonly undone: Set<Handle>;
-  /** The fold whose summary the newest request began with. */
+  /** The archived window whose summary the newest request began with. */
   current: Handle | undefined;
 }
 
@@ -232,7 +240,7 @@ interface MadeCompaction {
   readonly messages: number;
 }
 
-interface Completed extends Window, Pick<Fold, "earlier"> {}
+interface Completed extends Window, Pick<ArchivedWindow, "earlier"> {}
 
 interface Window {
   readonly messages: readonly HostMessage[];
@@ -240,13 +248,13 @@ interface Window {
 }
 
 /** The summary that a window begins with; without facts where it is not ours. */
-interface ShownSummary extends Pick<Fold, "prose" | "carried" | "text"> {
+interface ShownSummary extends Pick<ArchivedWindow, "prose" | "carried" | "text"> {
   readonly message: HostMessage;
 }
 
-interface FoldPlace {
+interface WindowPlace {
   readonly handle: Handle;
-  readonly fold: Fold;
+  readonly archivedWindow: ArchivedWindow;
   /** The message of the agent that holds the summary. */
   readonly head: HostMessage;
   readonly undone: ReadonlySet<Handle>;
@@ -256,7 +264,7 @@ const MAX_OPEN = 32;
 
 /** True where Carryover makes the summaries. */
 export function isOwn(compaction: PluginContext["options"]["compaction"]): boolean {
-  return compaction === "own" || compaction === "own-model";
+  return compaction === "local" || compaction === "model";
 }
 
 /** The conversation as a compaction reads it: the summary known as one, with its facts as data, and no system messages, which the agent sends anew. */
@@ -274,8 +282,8 @@ function withSummary(
   });
 }
 
-/** A window that was folded. */
-interface Folded extends Pick<Fold, "prose" | "carried" | "text"> {
+/** A window that was compacted. */
+interface Summarized extends Pick<ArchivedWindow, "prose" | "carried" | "text"> {
   readonly keptIds: ReadonlySet<MessageId>;
   /** How many messages it stands for. */
   readonly messages: number;
@@ -284,11 +292,11 @@ interface Folded extends Pick<Fold, "prose" | "carried" | "text"> {
 }
 
 /** The summary of a window and what stays behind it: what fits by default, less where all of it would. */
-async function foldWindow(
+async function summarizeWindow(
   { context, pins, windows }: OwnCompactionSetup,
   transcript: Transcript,
   { model, summarizer, summary }: CompactionMoment & Pick<Window, "summary">,
-): Promise<Folded | undefined> {
+): Promise<Summarized | undefined> {
   const { redaction, options, env } = context;
   const files = await readPinnedFiles(context.host.directory, pins.globs);
   const pinned: readonly Pin[] = [
@@ -296,7 +304,7 @@ async function foldWindow(
     ...files.map(({ name, content }) => ({ text: `${name}:\n${content}` })),
   ];
   const limits = model && windows.windowOf(`${model.provider}/${model.id}`)?.limits;
-  const isByModel = options.compaction === "own-model" && summarizer !== undefined;
+  const isByModel = options.compaction === "model" && summarizer !== undefined;
   const ports = { clock: createSystemClock(), ...(isByModel && { summarizer }) };
   let tokensBefore = 0;
   for (const trigger of ["threshold", "manual"] as const) {
@@ -313,7 +321,7 @@ async function foldWindow(
     tokensBefore = plan.tokensBefore;
     if (plan.status === "nothing") continue;
     // The agent sends the summary in the name of the user: lines that tools printed are not among the facts.
-    const facts = { ...plan.facts, anchors: [] };
+    const facts = { ...plan.facts, keyFacts: [] };
     const outcome = await compact({ ...plan, facts }, ports, { at: context.now() });
     if (outcome.status === "unchanged") continue;
     const { tokensAfter, messages } = outcome;
@@ -323,7 +331,7 @@ async function foldWindow(
       carried: metadata?.carried,
       text: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n"),
       keptIds: new Set(plan.keptIds),
-      messages: plan.foldedIds.length,
+      messages: plan.replacedIds.length,
       tokensBefore,
       tokensAfter,
     };

@@ -84,7 +84,7 @@ export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
           compacting.delete(sessionId);
           return undefined;
         }
-        // A child's view begins with its parent's cached one: any edit there would cost more than it saves.
+        // A child's request begins with its parent's cached one: any edit there would cost more than it saves.
         if (await isChild(sessionId)) return undefined;
         const idleMs = lastAnswerAtMs === undefined ? 0 : Math.max(0, context.now() - lastAnswerAtMs);
         const edited = await (await sessionFor(request)).edit(messages, idleMs);

@@ -128,7 +128,7 @@ describe("thoughts in an agent", () => {
   it.each([
     ["unchanged", ["b1"]],
     ["changed", []],
-  ] as const)("of a parent whose view is %s for a child: %j", async (inherited, sent) => {
+  ] as const)("of a parent whose last request is %s for a child: %j", async (inherited, sent) => {
     const agent = startAgent(createTestContext(), inherited);
     agent.messages.push(answer("b1", prefixOf(agent.messages)));
     expect(await agent.step("a1")).toEqual({ sent, refused: [] });

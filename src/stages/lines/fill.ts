@@ -2,7 +2,7 @@ import { handleOf, renderMessage } from "../../transcript/content.ts";
 import { applyEdits, type Edit, type Stage, type StagesResult } from "../../transcript/edit.ts";
 import { type Transcript, withText } from "../../transcript/message.ts";
 import { type FitOptions, fitsBudget } from "../char-budget.ts";
-import { FLOORS_FROM_CHARS, FORK_NO_TRUNCATION_TOOLS, floorsFor } from "../tiers.ts";
+import { FORK_NO_TRUNCATION_TOOLS, MINIMUMS_FROM_CHARS, minimumsFor } from "../tiers.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, readRows, wholeChars } from "./rows.ts";
 import { scoreRows } from "./score.ts";
@@ -22,27 +22,27 @@ export function fillBudget(options: FillBudgetOptions): Stage {
 interface FillBudgetOptions extends FitOptions {
   /** Tools whose results stay whole as long as there is room; a name matches when it contains one of these. */
   readonly neverCutTools?: readonly string[];
-  /** `by-age` (the default): results keep what `floorsFor` says where the budget is large enough for that. */
-  readonly floors?: "by-age" | "none";
+  /** `by-age` (the default): results keep what `minimumsFor` says where the budget is large enough for that. */
+  readonly minimums?: "by-age" | "none";
   /** What the reader is asked to do: files that it names come first, and its words count as written just now. */
-  readonly directive?: string;
+  readonly task?: string;
 }
 
 /** The edits of `fillBudget` together with the transcript after them, which was needed to measure it. */
 export function fillTranscript(transcript: Transcript, options: FillBudgetOptions): StagesResult {
   const { maxChars, frameChars = () => 0, render = renderMessage } = options;
-  const { neverCutTools = FORK_NO_TRUNCATION_TOOLS, directive } = options;
-  const hasFloors = options.floors !== "none" && maxChars >= FLOORS_FROM_CHARS;
+  const { neverCutTools = FORK_NO_TRUNCATION_TOOLS, task } = options;
+  const hasMinimums = options.minimums !== "none" && maxChars >= MINIMUMS_FROM_CHARS;
   const select = {
     render,
     leastChars: options.leastChars,
     neverCutTools,
-    ...(hasFloors && { floors: floorsFor(maxChars) }),
-    ...(directive !== undefined && { directive }),
+    ...(hasMinimums && { minimums: minimumsFor(maxChars) }),
+    ...(task !== undefined && { task }),
   };
   if (fitsBudget(transcript, options)) return { transcript, edits: [] };
   const fill = readRows(transcript);
-  const scores = scoreRows(fill, internWords(fill, directive));
+  const scores = scoreRows(fill, internWords(fill, task));
   let roomChars = maxChars - frameChars(fill.messages.length);
   for (let attempt = 1; ; attempt++) {
     const edits = fillEdits(fill, selectRows(fill, scores, { ...select, maxChars: roomChars }));

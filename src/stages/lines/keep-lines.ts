@@ -62,7 +62,7 @@ export function keepLines(options: KeepLinesOptions): Stage {
         .map((message) => [message.id, message]),
     );
     if (old.size === 0) return [];
-    const edits = fillBudget({ maxChars: keepChars, floors: "none" })(window).flatMap((edit) => {
+    const edits = fillBudget({ maxChars: keepChars, minimums: "none" })(window).flatMap((edit) => {
       const message = "messageId" in edit ? old.get(edit.messageId) : undefined;
       return message === undefined ? [] : allowed(edit, message, mayGo);
     });

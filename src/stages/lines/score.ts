@@ -192,7 +192,7 @@ export const FILL_SHARES = {
   recent: 0.7,
   /** Share of the budget for what users said and for results that are never cut. */
   words: 0.15,
-  /** Share of the budget for files that a directive names. */
+  /** Share of the budget for files that a task names. */
   directed: 0.4,
   /** A text that takes more than this share of the room left for the newest work is not kept whole. */
   longText: 0.25,

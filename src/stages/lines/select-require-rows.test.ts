@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { agent, call, talk, user } from "../../../test/rig/fill-talk.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import type { Floors } from "../tiers.ts";
+import type { Minimums } from "../tiers.ts";
 import { readRows } from "./rows.ts";
 import { FILL_WEIGHTS } from "./score.ts";
 import { GAP_MARKER, requireRows } from "./select.ts";
@@ -35,14 +35,14 @@ interface Options {
   readonly repeated?: readonly string[];
   /** What rows are worth that are not worth 1, by their first two words. */
   readonly density?: Readonly<Record<string, number>>;
-  readonly floors?: Floors;
+  readonly minimums?: Minimums;
   readonly maxChars?: number;
 }
 
 function require(transcript: Transcript, options: Options = {}): Required {
   // Without another way to render, no message is short enough to stay as it is.
   const { render = () => "x".repeat(MAX_CHARS), neverCutTools = [], repeated = [] } = options;
-  const { floors, maxChars = MAX_CHARS, density = {} } = options;
+  const { minimums, maxChars = MAX_CHARS, density = {} } = options;
   const fill = readRows(transcript);
   const words = fill.segments.flatMap(({ text, firstRow, endRow }) =>
     Array.from({ length: endRow - firstRow }, (_, index) =>
@@ -54,7 +54,7 @@ function require(transcript: Transcript, options: Options = {}): Required {
     density: Float64Array.from(words, (line) => density[line.join(" ")] ?? 1),
     isRepeated: Uint8Array.from(names, (name) => (repeated.includes(name) ? 1 : 0)),
   };
-  const found = requireRows(fill, scores, { maxChars, render, neverCutTools, ...(floors && { floors }) });
+  const found = requireRows(fill, scores, { maxChars, render, neverCutTools, ...(minimums && { minimums }) });
   expect(scores.density).toEqual(Float64Array.from(words, (line) => density[line.join(" ")] ?? 1));
   return {
     ...found,
@@ -255,9 +255,9 @@ describe("requireRows", () => {
     });
   });
 
-  describe("the floors of results", () => {
+  describe("the minimums of results", () => {
     const whole = Number.POSITIVE_INFINITY;
-    const floors = (second: number, third = 50): Floors => ({
+    const minimums = (second: number, third = 50): Minimums => ({
       tier1Count: 1,
       tier2Count: 1,
       resultChars: { 1: whole, 2: second, 3: third },
@@ -268,7 +268,7 @@ describe("requireRows", () => {
 
     it("are required by age: the newest whole, of the others as many lines as have so many characters", () => {
       const three = talk(printed("third", 6), printed("second", 6), printed("newest", 2));
-      const { worths, verbatimParts } = require(three, { floors: floors(100) });
+      const { worths, verbatimParts } = require(three, { minimums: minimums(100) });
       expect([...verbatimParts]).toEqual([2]);
       expect(kept(worths("newest"))).toEqual([true, true]);
       expect(kept(worths("second"))).toEqual([true, true, true, false, false, false]);
@@ -286,20 +286,20 @@ describe("requireRows", () => {
       { minChars: 100, density: { "second 0": 0 }, lines: [1, 2, 3] },
     ])("are the best lines of a result: $minChars characters of $density", ({ minChars, density, lines }) => {
       const two = talk(printed("second", 6), printed("newest", 1));
-      const worths = require(two, { floors: floors(minChars), density }).worths("second");
+      const worths = require(two, { minimums: minimums(minChars), density }).worths("second");
       expect(kept(worths).flatMap((isKept, line) => (isKept ? [line] : []))).toEqual(lines);
     });
 
-    it("leave a result word for word whose lines have fewer characters than its floor", () => {
+    it("leave a result word for word whose lines have fewer characters than its minimum", () => {
       const lines = agent(call("bash", { command: "x" }, block("a", 10, 5)));
-      expect(require(talk(lines, printed("newest", 1)), { floors: floors(45) }).verbatimParts.has(0)).toBe(
-        true,
-      );
+      expect(
+        require(talk(lines, printed("newest", 1)), { minimums: minimums(45) }).verbatimParts.has(0),
+      ).toBe(true);
     });
 
     it("pass over a result for which there is no room, and hold for older ones", () => {
       const two = talk(printed("third", 2), printed("second", 6), printed("newest", 30));
-      const { worths, verbatimParts } = require(two, { floors: floors(100) });
+      const { worths, verbatimParts } = require(two, { minimums: minimums(100) });
       expect([...verbatimParts]).toEqual([0]);
       expect(kept(worths("newest"))).not.toContain(true);
       expect(kept(worths("second"))).toEqual([true, true, true, false, false, false]);
@@ -308,12 +308,12 @@ describe("requireRows", () => {
 
     it("hold for results alone", () => {
       const { worths } = require(talk(agent(block("said", 2)), printed("newest", 1)), {
-        floors: floors(100),
+        minimums: minimums(100),
       });
       expect(kept(worths("said"))).toEqual([false, false]);
       expect(kept(worths("newest"))).toEqual([true]);
       const call2 = call("edit", { path: "a", new_string: block("fresh", 2) }, "");
-      expect(kept(require(talk(agent(call2)), { floors: floors(100) }).worths("fresh"))).toEqual([
+      expect(kept(require(talk(agent(call2)), { minimums: minimums(100) }).worths("fresh"))).toEqual([
         false,
         false,
       ]);
@@ -331,7 +331,7 @@ describe("requireRows", () => {
       const [part] = readRows(transcript).parts;
       const needed = "Agent:  ".length + (part?.headChars ?? 0) + inputChars + 100;
       const isKept = (maxChars: number) =>
-        require(transcript, { floors: floors(1), maxChars }).verbatimParts.has(0);
+        require(transcript, { minimums: minimums(1), maxChars }).verbatimParts.has(0);
       expect(isKept(needed)).toBe(true);
       expect(isKept(needed - 1)).toBe(false);
     });

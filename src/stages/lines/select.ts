@@ -1,7 +1,7 @@
 import { handleOf } from "../../transcript/content.ts";
 import type { Message } from "../../transcript/message.ts";
-import { type Floors, tiersOfResults } from "../tiers.ts";
-import { requireDirected } from "./directive.ts";
+import { type Minimums, tiersOfResults } from "../tiers.ts";
+import { requireFilesOfTask } from "./files-of-task.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, wholeChars } from "./rows.ts";
 import { FILL_SHARES, FILL_WEIGHTS, type RowScores } from "./score.ts";
@@ -125,9 +125,9 @@ interface SelectOptions {
   /** Tools whose results stay whole; a name matches when it contains one of these. */
   readonly neverCutTools: readonly string[];
   /** What each result keeps at least; unset: nothing. */
-  readonly floors?: Floors;
+  readonly minimums?: Minimums;
   /** Names files and identifiers that are needed. */
-  readonly directive?: string;
+  readonly task?: string;
 }
 
 /** Bounds of the logarithm of the threshold. */
@@ -172,22 +172,21 @@ interface RequiredRows {
   readonly verbatimParts: ReadonlySet<number>;
 }
 
-/** Requires the newest messages, what users said, files that a directive names, and the floors of results; prefers the newest work. */
+/** Requires the newest messages, what users said, files that a task names, and the minimums of results; prefers the newest work. */
 export function requireRows(fill: FillRows, scores: RowScores, options: SelectOptions): RequiredRows {
   const tail = wholeTail(fill, options);
   const worth = scores.density.slice();
   const wordsChars = requireWords(fill, worth, { ...tail, ...options });
-  const { floors, maxChars, directive } = options;
-  const directedRoom = { ...tail, roomChars: FILL_SHARES.directed * maxChars, isRepeated: scores.isRepeated };
-  const directedChars =
-    directive === undefined ? 0 : requireDirected(fill, worth, { directive, ...directedRoom });
+  const { minimums, maxChars, task } = options;
+  const taskRoom = { ...tail, roomChars: FILL_SHARES.directed * maxChars, isRepeated: scores.isRepeated };
+  const directedChars = task === undefined ? 0 : requireFilesOfTask(fill, worth, { task, ...taskRoom });
   const roomChars = FILL_SHARES.recent * maxChars - tail.tailChars - wordsChars - directedChars;
   preferRecent(fill, scores, { worth, ...tail, roomChars });
   const leftChars = maxChars - tail.tailChars - wordsChars - directedChars;
   const verbatimParts =
-    floors === undefined
+    minimums === undefined
       ? NO_PARTS
-      : requireFloors(fill, worth, { floors, roomChars: leftChars, firstWholePart: tail.firstWholePart });
+      : requireMinimums(fill, worth, { minimums, roomChars: leftChars, firstWholePart: tail.firstWholePart });
   return { worth, ...tail, verbatimParts };
 }
 
@@ -284,17 +283,17 @@ function preferRecent(
 const NEWEST_RESULTS = 5;
 
 /** Requires what each result keeps at least, newest first, as far as that fits; gives the parts that stay word for word. */
-function requireFloors(
+function requireMinimums(
   fill: FillRows,
   worth: Float64Array,
   {
-    floors,
+    minimums,
     firstWholePart,
     ...room
-  }: { readonly floors: Floors; readonly firstWholePart: number; readonly roomChars: number },
+  }: { readonly minimums: Minimums; readonly firstWholePart: number; readonly roomChars: number },
 ): ReadonlySet<number> {
   const verbatimParts = new Set<number>();
-  const tiers = tiersOfResults(fill.messages, floors);
+  const tiers = tiersOfResults(fill.messages, minimums);
   const isChosen = new Uint8Array(fill.rows.count);
   let { roomChars } = room;
   for (let number = firstWholePart - 1; number >= 0 && roomChars > 0; number--) {
@@ -303,7 +302,7 @@ function requireFloors(
     const tier = part.part.type === "tool" ? tiers.get(handleOf(part.message, part.partIndex)) : undefined;
     if (tier === undefined || !isOutput(segment)) continue;
     const { firstRow, endRow, text } = segment;
-    const isCut = chooseRows(fill, segment, { worth, isChosen, minChars: floors.resultChars[tier] });
+    const isCut = chooseRows(fill, segment, { worth, isChosen, minChars: minimums.resultChars[tier] });
     const keptChars = isCut ? keepRows(fill, { firstRow, endRow, worth: isChosen, threshold: 1 }) : undefined;
     const chars = headCharsOf(fill, part) + (keptChars ?? text.length + 1);
     if (chars > roomChars) continue;

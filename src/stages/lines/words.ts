@@ -27,7 +27,7 @@ export interface InternedWords {
 }
 
 /** Reads every character of all rows, and of the task, once. */
-export function internWords({ parts, segments, rows }: FillRows, directive = ""): InternedWords {
+export function internWords({ parts, segments, rows }: FillRows, task = ""): InternedWords {
   const lines = createInternTable();
   const list: WordList = {
     table: createInternTable(),
@@ -73,8 +73,8 @@ export function internWords({ parts, segments, rows }: FillRows, directive = "")
   list.counts = 0;
   list.fresh = 0;
   list.from = 0;
-  list.to = directive.length;
-  readLine(list, directive);
+  list.to = task.length;
+  readLine(list, task);
   const directed = list.words.subarray(firstWord[rows.count], list.used);
   const { table, words, isIdentifier, use } = list;
   // The task counts as just written. A word of it that few rows contain tells which rows it is about.

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { byteChunks, CHUNK_BYTES } from "./spill-store.ts";
+import { byteChunks, CHUNK_BYTES } from "./output-store.ts";
 
 const joined = (content: string | Uint8Array): Buffer =>
   Buffer.concat(Array.from(byteChunks(content), (chunk) => Buffer.from(chunk)));

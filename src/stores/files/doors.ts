@@ -11,29 +11,29 @@ import {
   throwProblems,
 } from "../../text/check.ts";
 import type { StoreFailure } from "../../text/failure.ts";
-import type { SpillStore } from "../../tool-output/spill.ts";
-import { type CleanReport, cleanSpills as cleanFolder } from "./clean-spills.ts";
+import type { OutputStore } from "../../tool-output/output-store.ts";
+import { type CleanReport, cleanOutputs as cleanFolder } from "./clean-outputs.ts";
 import { type FileJournalOptions, createFileJournal as openJournal } from "./journal.ts";
+import { type FileOutputStoreOptions, createFileOutputStore as openOutputStore } from "./output-store.ts";
 import { type FileRecordStoreOptions, createFileRecordStore as openRecordStore } from "./record-store.ts";
-import { type FileSpillStoreOptions, createFileSpillStore as openSpillStore } from "./spill-store.ts";
 
 // The stores of files as `carryover/node` has them: options are checked here, the stores themselves trust their types.
 
-/** A spill store of files that are named by the hash of their content and readable by their owner only. Removes old files by itself. */
-export function createFileSpillStore(options: FileSpillStoreOptions = {}): SpillStore {
-  throwProblems(check(SPILL_STORE_SHAPE, options));
-  return openSpillStore(options);
+/** An output store of files that are named by the hash of their content and readable by their owner only. Removes old files by itself. */
+export function createFileOutputStore(options: FileOutputStoreOptions = {}): OutputStore {
+  throwProblems(check(OUTPUT_STORE_SHAPE, options));
+  return openOutputStore(options);
 }
 
-/** Removes spilled files that are too old or too many, least recently used first, but never a recent one. */
-export async function cleanSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {
-  throwProblems(check({ ...SPILL_STORE_SHAPE, root: required(text) }, options ?? {}));
+/** Removes saved outputs that are too old or too many, least recently used first, but never a recent one. */
+export async function cleanOutputs(options: CleanOutputsOptions): Promise<CleanReport | StoreFailure> {
+  throwProblems(check({ ...OUTPUT_STORE_SHAPE, root: required(text) }, options ?? {}));
   return cleanFolder(options);
 }
 
-/** Which spills are removed: those of this folder that a store with these options would remove. */
-export interface CleanSpillsOptions extends FileSpillStoreOptions {
-  /** The folder of the spill store. */
+/** Which saved outputs are removed: those of this folder that a store with these options would remove. */
+export interface CleanOutputsOptions extends FileOutputStoreOptions {
+  /** The folder of the output store. */
   readonly root: string;
 }
 
@@ -58,14 +58,14 @@ const FIXED = gone({
   now: "leave it out: the time is the system's",
 });
 
-const SPILL_STORE_SHAPE: Shape<FileSpillStoreOptions> = {
+const OUTPUT_STORE_SHAPE: Shape<FileOutputStoreOptions> = {
   ...FIXED,
   ...gone({
     maxFiles: "give maxBytes",
     minAgeMs: "leave it out: what was used in the last minute stays",
     live: "give maxAgeMs",
     cleaning: "give maxAgeMs and maxBytes",
-    onCleaned: "call cleanSpills, which gives its report",
+    onCleaned: "call cleanOutputs, which gives its report",
   }),
   root: text,
   maxAgeMs: limitFrom(0),

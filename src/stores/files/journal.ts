@@ -19,6 +19,7 @@ import {
   syncFolder,
   writeAll,
 } from "./file-system.ts";
+import { createFileOutputStore, DAMAGED } from "./output-store.ts";
 import { pathName } from "./path-name.ts";
 import { openPrivateFolder } from "./private-folder.ts";
 import {
@@ -28,7 +29,6 @@ import {
   type SealedFields,
   sealLine,
 } from "./sealed-line.ts";
-import { createFileSpillStore, DAMAGED } from "./spill-store.ts";
 
 /**
  * A journal of lines with checksums. Each writer has files of its own, so that neither a crash nor another process can damage
@@ -38,7 +38,7 @@ export function createFileJournal(options: FileJournalSettings): Journal {
   const { fs = nodeFileSystem, durable = true, now = Date.now, numbering = "read" } = options;
   const root = resolve(options.root);
   const name = pathName(options.session);
-  const longValues = createFileSpillStore({
+  const longValues = createFileOutputStore({
     root: join(root, LONG_VALUES),
     durable,
     fs,
@@ -217,7 +217,7 @@ export interface FileJournalSettings extends FileJournalOptions, FileStoreSettin
   readonly numbering?: "read" | "clock";
 }
 
-/** A longer value is stored as a spill beside the log, and its line has only the handle. */
+/** A longer value is stored as a saved output beside the log, and its line has only the handle. */
 export const LINE_MAX_BYTES: number = 1_048_576;
 
 const LONG_VALUES = "long";

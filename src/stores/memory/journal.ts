@@ -2,9 +2,10 @@ import type { Journal } from "../../session/journal.ts";
 import { toJson } from "../../text/failure.ts";
 
 /**
- * This room has the drivers of four ports: `SpillStore` (long outputs), `Journal` (the log of a session), `RecordStore`
- * (versioned records) and `Clock`. The first three exist in memory (here), in files (`files/`) and in PostgreSQL
- * (`postgres/stores.ts`), and all of them pass the same contract tests. Drivers do not throw: a failure is a value.
+ * This room has the drivers of four ports: `OutputStore` (long outputs), `Journal` (the log of a session),
+ * `RecordStore` (versioned records) and `Clock`. The first three exist in memory (here), in files (`files/`) and in
+ * PostgreSQL (`postgres/stores.ts`), and all of them pass the same contract tests. Drivers do not throw: a failure is a
+ * value.
  */
 
 /** A journal in memory. */

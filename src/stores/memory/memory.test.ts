@@ -1,18 +1,18 @@
 import { describe, it } from "vitest";
 import {
   journalContract,
+  outputStoreContract,
   recordStoreContract,
-  spillStoreContract,
 } from "../../testing/contracts/store-contracts.ts";
 import { createMemoryJournal } from "./journal.ts";
+import { createMemoryOutputStore } from "./output-store.ts";
 import { createMemoryRecordStore } from "./record-store.ts";
-import { createMemorySpillStore } from "./spill-store.ts";
 
 const place = <Store>(store: Store) => ({ open: () => store });
 
-spillStoreContract(
+outputStoreContract(
   { describe, it },
-  { name: "memory", createPlace: async () => place(createMemorySpillStore()) },
+  { name: "memory", createPlace: async () => place(createMemoryOutputStore()) },
 );
 journalContract({ describe, it }, { name: "memory", createPlace: async () => place(createMemoryJournal()) });
 recordStoreContract(

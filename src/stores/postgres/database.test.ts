@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { cleanPostgresSpills } from "./clean-spills.ts";
+import { cleanPostgresOutputs } from "./clean-outputs.ts";
 import { createPostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { createPostgresJournal } from "./journal.ts";
 import type { PostgresPool, Statement } from "./pool.ts";
@@ -196,10 +196,10 @@ describe("a call that is slow on a server that answers", () => {
     let slices = 8;
     const { database } = create({
       answerMs: { "delete from": 60 },
-      rowsOf: (text) => (text.includes("returning spill") && slices-- > 0 ? [{ bytes: 5 }] : []),
+      rowsOf: (text) => (text.includes("returning stored") && slices-- > 0 ? [{ bytes: 5 }] : []),
       timeoutMs: 300,
     });
-    expect(await cleanPostgresSpills(database)).toMatchObject({ status: "cleaned", removedOutputs: 8 });
+    expect(await cleanPostgresOutputs(database)).toMatchObject({ status: "cleaned", removedOutputs: 8 });
   });
 });
 

@@ -148,7 +148,7 @@ async function readInventory(
   connection: Connection,
   { table }: PostgresDatabase,
 ): Promise<PostgresInventory> {
-  const [journals, entries, spills] = [table("journals"), table("journal_entries"), table("spills")];
+  const [journals, entries, outputTable] = [table("journals"), table("journal_entries"), table("outputs")];
   const logs = await connection.rows<Omit<InventoryLog, "handles">>(
     `select session as "sessionId", coalesce(sum(octet_length(value)), 0)::float8 as bytes,
       ${epochMs("coalesce(max(stored_at), started_at)")} as "writtenAtMs"
@@ -158,16 +158,16 @@ async function readInventory(
   const named = await connection.rows<{ readonly sessionId: string; readonly handle: string }>(
     `select distinct session as "sessionId", name[1] as handle
     from ${journals} join ${entries} using (key), regexp_matches(value, '\\m[0-9a-f]{64}\\M', 'g') as name
-    where exists (select from ${spills} where sha256 = decode(name[1], 'hex'))`,
+    where exists (select from ${outputTable} where sha256 = decode(name[1], 'hex'))`,
     [],
   );
   const namedBy = groupBy(named, ({ sessionId }) => sessionId);
   const claims = await connection.rows<OutputClaim>(
-    `select encode(sha256, 'hex') as handle, claimant from ${table("spill_claims")}`,
+    `select encode(sha256, 'hex') as handle, claimant from ${table("output_claims")}`,
     [],
   );
   const outputs = await connection.rows<InventoryOutput>(
-    `select encode(sha256, 'hex') as handle, bytes::float8 as bytes, ${epochMs("used_at")} as "usedAtMs" from ${spills}`,
+    `select encode(sha256, 'hex') as handle, bytes::float8 as bytes, ${epochMs("used_at")} as "usedAtMs" from ${outputTable}`,
     [],
   );
   return {
@@ -192,8 +192,8 @@ async function deleteRows(
   { database: { table }, selected }: Removing,
 ): Promise<PostgresPurged> {
   const sessions = selected.sessions.map(storableText);
-  const spills = table("spills");
-  const claims = table("spill_claims");
+  const outputTable = table("outputs");
+  const claims = table("output_claims");
   const logs = await connection.rows<Sized>(
     `with gone as (delete from ${table("journals")} where session = any($1) returning key)
     select coalesce(sum(octet_length(value)), 0)::float8 as bytes
@@ -216,11 +216,13 @@ async function deleteRows(
   );
   const hashes = selected.outputs.map((handle) => Buffer.from(handle, "hex"));
   // Waits for concurrent claims, which lock the row, so that all of them are visible below.
-  await connection.rows(`select from ${spills} where sha256 = any($1) order by sha256 for update`, [hashes]);
+  await connection.rows(`select from ${outputTable} where sha256 = any($1) order by sha256 for update`, [
+    hashes,
+  ]);
   const outputs = await connection.rows<Sized>(
-    `delete from ${spills} as spill where sha256 = any($1)
+    `delete from ${outputTable} as stored where sha256 = any($1)
       and used_at <= now() - $2 * interval '1 millisecond'
-      and not exists (select from ${claims} as claim where claim.sha256 = spill.sha256)
+      and not exists (select from ${claims} as claim where claim.sha256 = stored.sha256)
     returning bytes::float8 as bytes`,
     [hashes, selected.minAgeMs],
   );

@@ -80,26 +80,26 @@ function isYes(rows: readonly unknown[]): boolean {
  */
 export const MIGRATIONS: readonly Migration[] = [
   (schema) => `
-    create table ${schema}.spills (
+    create table ${schema}.outputs (
       sha256 bytea primary key,
       bytes bigint not null,
       content bytea,
       stored_at timestamptz not null default now(),
       used_at timestamptz not null default now()
     );
-    create index spills_used_at on ${schema}.spills (used_at);
-    create table ${schema}.spill_pieces (
-      sha256 bytea not null references ${schema}.spills on delete cascade,
+    create index outputs_used_at on ${schema}.outputs (used_at);
+    create table ${schema}.output_pieces (
+      sha256 bytea not null references ${schema}.outputs on delete cascade,
       number integer not null,
       content bytea not null,
       primary key (sha256, number)
     );
-    create table ${schema}.spill_claims (
-      sha256 bytea not null references ${schema}.spills,
+    create table ${schema}.output_claims (
+      sha256 bytea not null references ${schema}.outputs,
       claimant text not null,
       primary key (sha256, claimant)
     );
-    create index spill_claims_claimant on ${schema}.spill_claims (claimant);
+    create index output_claims_claimant on ${schema}.output_claims (claimant);
     create table ${schema}.journals (
       key bytea primary key,
       session text not null,

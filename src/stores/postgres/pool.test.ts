@@ -16,7 +16,7 @@ describe("a store without the package pg", () => {
     });
     const outcomes = [
       await stores.open(),
-      await stores.spills.put("text"),
+      await stores.outputs.put("text"),
       await stores.journal("s").append(1),
       await stores.records("r").get("a"),
       await stores.records("r").put({ id: "a", value: 1, expected: "missing" }),
@@ -28,7 +28,7 @@ describe("a store without the package pg", () => {
       expect(JSON.stringify(outcome)).toContain("npm install pg");
       expect(JSON.stringify(outcome)).not.toContain("hidden");
     }
-    expect(await stores.spills.get("f".repeat(64))).toMatchObject({ code: "PG_NOT_INSTALLED" });
+    expect(await stores.outputs.get("f".repeat(64))).toMatchObject({ code: "PG_NOT_INSTALLED" });
     expect(await stores.journal("s").read()).toMatchObject({ problems: [{ code: "PG_NOT_INSTALLED" }] });
     await stores.close();
   });

@@ -2,13 +2,13 @@ import type { RecordStore } from "../../fork/life/record-store.ts";
 import type { Journal } from "../../session/journal.ts";
 import { limitFrom, optionsCheck, type Shape } from "../../text/check.ts";
 import type { StoreFailure } from "../../text/failure.ts";
-import type { SpillStore } from "../../tool-output/spill.ts";
+import type { OutputStore } from "../../tool-output/output-store.ts";
 import {
-  cleanPostgresSpills,
+  cleanPostgresOutputs,
   isCleaningDue,
   type PostgresCleanReport,
-  type PostgresSpillLimits,
-} from "./clean-spills.ts";
+  type PostgresOutputLimits,
+} from "./clean-outputs.ts";
 import { createPostgresDatabase, type PostgresDatabaseSettings, storableText } from "./database.ts";
 import {
   listPostgresLogs,
@@ -22,8 +22,8 @@ import {
   takePostgresInventory,
 } from "./inventory.ts";
 import { createPostgresJournal, type FollowedJournal, followPostgresJournal } from "./journal.ts";
+import { createPostgresOutputStore } from "./output-store.ts";
 import { createPostgresRecordStore } from "./record-store.ts";
-import { createPostgresSpillStore } from "./spill-store.ts";
 
 /** All stores in one PostgreSQL database, for agents on several machines. Connects when first used; its methods never throw. */
 export function openPostgresStores(options: PostgresStoresSettings): PostgresStores {
@@ -35,12 +35,12 @@ export function openPostgresStores(options: PostgresStoresSettings): PostgresSto
     if (cleaning === "never" || database.now() - askedMs < CLEANING_INTERVAL_MS) return;
     askedMs = database.now();
     if (!(await isCleaningDue(database))) return;
-    const report = await cleanPostgresSpills(database, options);
+    const report = await cleanPostgresOutputs(database, options);
     options.onCleaned?.(report);
   }
 
-  const spillsOf = (claimant?: string): SpillStore =>
-    createPostgresSpillStore({
+  const outputsOf = (claimant?: string): OutputStore =>
+    createPostgresOutputStore({
       database,
       ...(claimant === undefined ? {} : { claimant }),
       onPut: () => void cleanWhenDue().catch(() => {}),
@@ -48,12 +48,12 @@ export function openPostgresStores(options: PostgresStoresSettings): PostgresSto
   const journal = (sessionId: string): Journal => createPostgresJournal(database, sessionId);
 
   return {
-    spills: spillsOf(),
+    outputs: outputsOf(),
     journal,
     records: (scope) => createPostgresRecordStore(database, scope),
-    session: (sessionId) => ({ spills: spillsOf(sessionId), journal: journal(sessionId) }),
+    session: (sessionId) => ({ outputs: outputsOf(sessionId), journal: journal(sessionId) }),
     async release(sessionId) {
-      const text = `delete from ${database.table("spill_claims")} where claimant = $1`;
+      const text = `delete from ${database.table("output_claims")} where claimant = $1`;
       const done = await database.use((connection) => connection.rows(text, [storableText(sessionId)]));
       return "status" in done ? done : { status: "released" };
     },
@@ -65,7 +65,7 @@ export function openPostgresStores(options: PostgresStoresSettings): PostgresSto
     purge: (choose) => purgePostgres(database, choose),
     async clean(limits) {
       checkLimits(limits);
-      return cleanPostgresSpills(database, { ...options, ...limits });
+      return cleanPostgresOutputs(database, { ...options, ...limits });
     },
     async open() {
       const answer = await database.use((connection) => connection.rows("select 1", []));
@@ -77,30 +77,30 @@ export function openPostgresStores(options: PostgresStoresSettings): PostgresSto
 }
 
 /** The options with what only programs of ours and tests set. */
-export interface PostgresStoresSettings extends PostgresDatabaseSettings, PostgresSpillLimits {
+export interface PostgresStoresSettings extends PostgresDatabaseSettings, PostgresOutputLimits {
   /** `hourly`: with a put, at most once an hour on all machines together. */
   readonly cleaning?: "hourly" | "never";
   /** Called after each cleaning by this process. */
   readonly onCleaned?: (report: PostgresCleanReport | StoreFailure) => void;
 }
 
-const SPILL_LIMITS_SHAPE: Shape<PostgresSpillLimits> = {
+const OUTPUT_LIMITS_SHAPE: Shape<PostgresOutputLimits> = {
   maxAgeMs: limitFrom(0),
   maxBytes: limitFrom(0),
   minAgeMs: limitFrom(0),
 };
 
-const checkLimits = optionsCheck(SPILL_LIMITS_SHAPE);
+const checkLimits = optionsCheck(OUTPUT_LIMITS_SHAPE);
 
 /** The stores of one database. */
 export interface PostgresStores {
   /** A store for unclaimed outputs, which are kept as long as the limits allow. */
-  readonly spills: SpillStore;
+  readonly outputs: OutputStore;
   /** The journal of a session. */
   journal(sessionId: string): Journal;
   /** The record store of one scope. */
   records(scope: string): RecordStore;
-  /** The stores of a session: its journal, and a spill store whose outputs are kept until `release`. */
+  /** The stores of a session: its journal, and an output store whose outputs are kept until `release`. */
   session(sessionId: string): SessionStores;
   /** Releases the outputs of a session; those that no other session claims can then be removed. */
   release(sessionId: string): Promise<Released | StoreFailure>;
@@ -115,7 +115,7 @@ export interface PostgresStores {
   /** Deletes what `choose` selects, in one transaction. */
   purge(choose: (inventory: PostgresInventory) => RowsToDelete): Promise<PostgresPurged | StoreFailure>;
   /** Removes outputs that exceed the limits. */
-  clean(limits?: PostgresSpillLimits): Promise<PostgresCleanReport | StoreFailure>;
+  clean(limits?: PostgresOutputLimits): Promise<PostgresCleanReport | StoreFailure>;
   /** Connects and migrates now, to find out whether that works; the other methods connect by themselves. */
   open(): Promise<Opened | StoreFailure>;
   /** The server's time in milliseconds, for leases that machines share. */
@@ -126,7 +126,7 @@ export interface PostgresStores {
 
 /** The stores of one session. */
 export interface SessionStores {
-  readonly spills: SpillStore;
+  readonly outputs: OutputStore;
   readonly journal: Journal;
 }
 

@@ -3,7 +3,7 @@ import type { TestRunner } from "./test-runner.ts";
 
 /** What Carryover does in a host that lets it do everything. */
 export const HOST_SCENARIOS = [
-  "bounding",
+  "trimming",
   "recall",
   "pruning",
   "compaction",
@@ -105,7 +105,7 @@ const MANY = Object.fromEntries(
 );
 
 const SCENARIOS: Readonly<Record<HostScenario, Scenario>> = {
-  bounding: {
+  trimming: {
     title: "an output that is too long reaches the model with both ends and a gap",
     files: LONG,
     async play(host) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { RecordFound, RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import type { Journal } from "../../session/journal.ts";
-import type { SpillRef, SpillStore } from "../../tool-output/spill.ts";
+import type { OutputRef, OutputStore } from "../../tool-output/output-store.ts";
 import { assertNeverMissing, type DriverUnderTest, type TestRunner, UNAVAILABLE } from "./test-runner.ts";
 
 /** Tests that a driver keeps the contract of the port RecordStore. */
@@ -169,9 +169,12 @@ const ids: readonly string[] = [
   ...["", " ", "a\0b", "new\nline", "long".repeat(100), "e\u0301", "\ud800", "\ud801"],
 ];
 
-/** Tests that a driver keeps the contract of the port SpillStore. */
-export function spillStoreContract({ describe, it }: TestRunner, driver: DriverUnderTest<SpillStore>): void {
-  describe(`${driver.name} as a SpillStore`, () => {
+/** Tests that a driver keeps the contract of the port OutputStore. */
+export function outputStoreContract(
+  { describe, it }: TestRunner,
+  driver: DriverUnderTest<OutputStore>,
+): void {
+  describe(`${driver.name} as an OutputStore`, () => {
     it("gives back exactly the text that was put", async () => {
       const store = (await driver.createPlace()).open();
       for (const text of texts) {
@@ -250,7 +253,7 @@ export function spillStoreContract({ describe, it }: TestRunner, driver: DriverU
 
 const KEPT_HASH = createHash("sha256").update("kept").digest("hex");
 
-async function putStored(store: SpillStore, content: string | Uint8Array): Promise<SpillRef> {
+async function putStored(store: OutputStore, content: string | Uint8Array): Promise<OutputRef> {
   const outcome = await store.put(content);
   if (outcome.status === "failed") assert.fail(`${outcome.code}: ${outcome.reason}`);
   return outcome;

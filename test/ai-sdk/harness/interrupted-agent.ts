@@ -4,7 +4,7 @@ import { generateText, type ModelMessage, stepCountIs, tool } from "ai";
 import { z } from "zod";
 import { carryover } from "../../../src/ai-sdk.ts";
 import { createFileJournal } from "../../../src/stores/files/journal.ts";
-import { createFileSpillStore } from "../../../src/stores/files/spill-store.ts";
+import { createFileOutputStore } from "../../../src/stores/files/output-store.ts";
 import { toolText } from "./tool-texts.ts";
 
 // A small agent as people write them: it has no handler for Ctrl-C, and what it knows is in its store.
@@ -14,7 +14,7 @@ const { model, tools } = carryover(base, {
   limits: { contextTokens: 20_000, outputTokens: 2_000 },
   store: {
     journal: createFileJournal({ root: join(folder, "journal"), session: "agent" }),
-    spills: createFileSpillStore({ root: join(folder, "spills") }),
+    outputs: createFileOutputStore({ root: join(folder, "outputs") }),
   },
 });
 let listed = 0;

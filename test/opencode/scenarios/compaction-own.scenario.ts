@@ -33,7 +33,7 @@ const factsOf = (round: number): readonly string[] => [
 const READ = "111 of file 1: nothing to see here";
 
 const OWN = {
-  plugin: { compaction: "own" },
+  plugin: { compaction: "local" },
   why: "the agent sums up itself unless it is asked for",
   twin: "the agent's own compaction is told what must stay",
 } as const;
@@ -177,7 +177,7 @@ describeHosts("compaction by Carryover", (host) => {
         "one request leaves, with our prompt; its answer stands beside the user's words, the pins and the handle",
     },
     async (rig) => {
-      await rig.restart({ ...OWN, plugin: { compaction: "own-model" } });
+      await rig.restart({ ...OWN, plugin: { compaction: "model" } });
       const id = await rig.newSession();
       await rig.turn(id, "The port is 4711. #pin", [
         callAll([rig.tools.read("file-1.txt"), rig.tools.read("file-2.txt")]),

@@ -69,8 +69,8 @@ describe("results and what the parent is doing", () => {
   scenario(
     "a result that rode on a tool output is not inherited by later forks",
     {
-      plugin: { fork: { way: "graduated" } },
-      why: "an exact fork has its parent's bytes, and what rode on them",
+      plugin: { fork: { inherit: "trimmed" } },
+      why: "a full fork has its parent's bytes, and what rode on them",
       twin: "results reach a busy parent with its next step",
       proves: "the parent sees it, a fork made afterwards does not",
     },

@@ -23,7 +23,7 @@ const childOf = (rig: HostRig, name: string): readonly Step[] => [
   say(`Report ${name}.`, { family: "child", contains: taskOf(name) }),
 ];
 
-/** The directive of a child in the body of its request; what it inherited may speak of other forks. */
+/** The task of a child in the body of its request; what it inherited may speak of other forks. */
 const taskOf = (name: string): string => `<task>\\nLook ${name}.`;
 
 const forkTurn = (name: string): readonly Step[] => [

@@ -61,7 +61,7 @@ describeHosts("a plugin that fails", (host) => {
     );
 
   host.scenario(
-    "a list that was half edited when the handler failed is put back",
+    "a list that was half edited when the handler failed is restored",
     { shared, proves: "the bare request leaves" },
     async (rig) => {
       const id = await rig.newSession();

@@ -31,14 +31,14 @@ async function compactedSession(rig: Rig): Promise<string> {
 
 describeHosts("a fork that is not exact", (host) => {
   const shared = host.shareRig({
-    plugin: { fork: { way: "graduated", budgetChars: 40_000 } },
+    plugin: { fork: { inherit: "trimmed", budgetChars: 40_000 } },
     why: "a short conversation is inherited exactly by default, and fits the default budget",
-    twin: "a parent that is larger than half of the window forks graduated by itself",
+    twin: "a parent that is larger than half of the window forks trimmed by itself",
     files: FILES,
   });
 
   host.scenario(
-    "a graduated fork gets real messages, old outputs cut, the same for all siblings",
+    "a trimmed fork gets real messages, old outputs cut, the same for all siblings",
     {
       shared,
       proves: "tool messages on the wire, what is newer replaces what is older, siblings byte for byte alike",
@@ -76,7 +76,7 @@ describeHosts("a fork that is not exact", (host) => {
   host.scenario(
     "a text fork carries preamble, outputs and errors in one message",
     {
-      plugin: { fork: { way: "text" } },
+      plugin: { fork: { inherit: "text" } },
       why: "this host has the hook, so the default is another way",
       twin: "a host without the hook",
       files: FILES,
@@ -106,16 +106,16 @@ describeHosts("a fork that is not exact", (host) => {
   );
 });
 
-describe("a graduated fork", () => {
+describe("a trimmed fork", () => {
   const shared = shareRig({
-    plugin: { fork: { way: "graduated", budgetChars: 40_000 } },
+    plugin: { fork: { inherit: "trimmed", budgetChars: 40_000 } },
     why: "a short conversation is inherited exactly by default, and fits the default budget",
-    twin: "a parent that is larger than half of the window forks graduated by itself",
+    twin: "a parent that is larger than half of the window forks trimmed by itself",
     files: FILES,
   });
 
   scenario(
-    "a graduated fork of a compacted parent begins with a user message and keeps the tail",
+    "a trimmed fork of a compacted parent begins with a user message and keeps the tail",
     { shared, proves: "summary, retained tail and later messages; valid on Anthropic's wire" },
     async (rig) => {
       const id = await compactedSession(rig);
@@ -134,7 +134,7 @@ describe("a graduated fork", () => {
   );
 });
 
-describe("an exact fork", () => {
+describe("a full fork", () => {
   const shared = shareRig({
     plugin: {},
     files: FILES,
@@ -142,7 +142,7 @@ describe("an exact fork", () => {
   });
 
   scenario(
-    "an exact fork of a compacted parent sees the host's own window",
+    "a full fork of a compacted parent sees the host's own window",
     { shared, proves: "marker, summary and retained tail as the parent's request has them" },
     async (rig) => {
       const id = await compactedSession(rig);
@@ -234,7 +234,7 @@ const AGENTS = {
 
 describe("a fork as another agent", () => {
   scenario(
-    "another agent gets the context graduated; one at another provider is refused",
+    "another agent gets the context trimmed; one at another provider is refused",
     {
       plugin: {},
       config: AGENTS,
@@ -249,7 +249,7 @@ describe("a fork as another agent", () => {
         say("Forked."),
       ]);
       const text = textOf(requestWith(rig, id, "allowCrossProvider"));
-      expect(text).toContain("(graduated: the child's system prompt is its own");
+      expect(text).toContain("(trimmed: the child's system prompt is its own");
       const child = await firstChildRequest(rig, id);
       expect(textOf(child)).toContain("You are near.");
       expect(rig.requests({ wire: "anthropic" })).toEqual([]);
@@ -261,7 +261,7 @@ describe("a fork as another agent", () => {
     {
       plugin: { fork: { allowCrossProvider: true } },
       why: "the default allows no other provider",
-      twin: "another agent gets the context graduated; one at another provider is refused",
+      twin: "another agent gets the context trimmed; one at another provider is refused",
       config: AGENTS,
       proves: "the token in the conversation is redacted on the other wire",
     },
@@ -323,8 +323,8 @@ describe("the tools", () => {
   );
 
   scenario(
-    "the command /handoff makes the agent fork",
-    { plugin: {}, proves: "the directive is in the prompt that the command sends" },
+    "the command /subtask makes the agent fork",
+    { plugin: {}, proves: "the task is in the prompt that the command sends" },
     async (rig) => {
       const id = await rig.newSession();
       rig.model.script([
@@ -333,7 +333,7 @@ describe("the tools", () => {
         say("Two.", { family: "child" }),
       ]);
       await rig.opencode.call("POST", `/session/${id}/command`, {
-        command: "handoff",
+        command: "subtask",
         arguments: "Count the cats.",
       });
       const [request] = rig.requests({ sessionId: id });

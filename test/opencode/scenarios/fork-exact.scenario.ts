@@ -5,17 +5,17 @@ import { sharedPrefix, toolNamesOf } from "../../rig/opencode/shared-prefix.ts";
 import { describeHosts } from "../harness/scenario.ts";
 import { firstChildRequest, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
 
-describeHosts("an exact fork", (host) => {
+describeHosts("a full fork", (host) => {
   const shared = host.shareRig({
     plugin: {},
     files: { "notes.txt": "The cat is grey.\n" },
   });
 
   for (const { name, model } of [
-    { name: "an exact fork reads the parent's prefix on OpenAI's wire", model: LONG_WINDOW },
-    { name: "an exact fork reads the parent's prefix on Anthropic's wire", model: ANTHROPIC_WINDOW },
+    { name: "a full fork reads the parent's prefix on OpenAI's wire", model: LONG_WINDOW },
+    { name: "a full fork reads the parent's prefix on Anthropic's wire", model: ANTHROPIC_WINDOW },
     {
-      name: "an exact fork reads the parent's prefix on the wire of OpenAI's responses",
+      name: "a full fork reads the parent's prefix on the wire of OpenAI's responses",
       model: RESPONSES_WINDOW,
     },
   ]) {

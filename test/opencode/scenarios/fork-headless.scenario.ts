@@ -65,7 +65,7 @@ scenario(
     expect(new Set(children.slice(0, 4)).size).toBe(4);
     // Nothing is left for the next time.
     rig.model.script([say("Nothing new.", { family: "top-level" })]);
-    await rig.run("--continue", "--command", "handoff");
+    await rig.run("--continue", "--command", "subtask");
     const next = textOf(rig.requests().at(-1) as never);
     expect(next).not.toContain("have ended. What follows");
     expect(next).toContain("if nothing follows, ask me what");

@@ -53,7 +53,7 @@ scenario(
 );
 
 scenario(
-  "a parent that is larger than half of the window forks graduated by itself",
+  "a parent that is larger than half of the window forks trimmed by itself",
   {
     plugin: {},
     start: "later",
@@ -64,7 +64,7 @@ scenario(
       lowerToOpenCode(historyOf([...LONG_SESSION, ...LONG_SESSION, ...LONG_SESSION]), { number: 2 }),
     ]);
     const child = await forkOf(rig, id);
-    expect(textOf(requestWith(rig, id, "(graduated: the conversation"))).toContain(
+    expect(textOf(requestWith(rig, id, "(trimmed: the conversation"))).toContain(
       "would fill more than half of the child's window",
     );
     expect(textOf(child).length).toBeLessThan(300_000);
@@ -73,7 +73,7 @@ scenario(
 );
 
 scenario(
-  "an exact fork that misses the cache is noticed",
+  "a full fork that misses the cache is noticed",
   {
     plugin: {},
     start: "later",
@@ -100,7 +100,7 @@ scenario(
       ]);
       await rig.waitFor(() => rig.model.unusedSteps().length === 0, "the delivery");
       await rig.opencode.waitUntilIdle(id);
-      expect(textOf(requestWith(rig, id, "It inherited"))).toContain("(exact: ");
+      expect(textOf(requestWith(rig, id, "It inherited"))).toContain("(full: ");
       expect(missed(), `${cachedTokens} of ${inputTokens}`).toBe(toasts);
     }
   },

@@ -289,7 +289,7 @@ function answerQuestions(rig: Rig, reply: "once" | "reject" = "once"): () => voi
 }
 
 scenario(
-  "a fork that is resumed, or started with /handoff, obeys the agent that speaks to it",
+  "a fork that is resumed, or started with /subtask, obeys the agent that speaks to it",
   {
     shared,
     proves:
@@ -324,7 +324,7 @@ scenario(
       say("Three.", { family: "child", contains: "three.txt" }),
       say("Seen.", { sessionId: other }),
     ]);
-    const command = { command: "handoff", arguments: "Write three.", agent: "plan" };
+    const command = { command: "subtask", arguments: "Write three.", agent: "plan" };
     await rig.opencode.call("POST", `/session/${other}/command`, command);
     await rig.opencode.waitUntilIdle(other);
     expect(rig.requests({ parentSessionId: other }).length).toBe(2);

@@ -121,7 +121,7 @@ describeHosts("outputs", (host) => {
 
       // The same question for a file of the plugin's own store, so that the above says something.
       const { handle } = handleIn(ofLine);
-      const own = join(rig.sandbox.home, ".local/share/carryover/spill", handle.slice(0, 2), handle);
+      const own = join(rig.sandbox.home, ".local/share/carryover/outputs", handle.slice(0, 2), handle);
       rig.model.script([{ sessionId: id, ...callAll([rig.tools.read(own)]) }]);
       await rig.promptInBackground(id, "Read our file.");
       await rig.waitFor(() => rig.events.some(({ type }) => type === "permission.asked"), "a question");
@@ -272,7 +272,7 @@ function compare(name: string, { alone, withUs, whole, wants }: Seen): Row {
     refuse(!RECOVERABLE.test(withUs), "changed and does not say where the whole is");
     const file = HOST_FILE.test(alone);
     refuse(file && !HOST_FILE.test(withUs), "the host's file is not named any more");
-    refuse(withUs.includes("carryover/spill"), "names a file that the model may not read without asking");
+    refuse(withUs.includes("carryover/outputs"), "names a file that the model may not read without asking");
   }
   return { name, aloneChars: alone.length, withUsChars: withUs.length, faults };
 }

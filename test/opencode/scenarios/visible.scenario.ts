@@ -142,7 +142,7 @@ const LONGEST_TITLE = "a title of sixty characters, which is as long as they get
 if (!hasTmux()) it.skip("the screen itself: there is no tmux on this machine");
 else
   scenario(
-    "on the screen: /handoff, a refusal, the line, the report, who asks, and /forks that leads to a fork",
+    "on the screen: /subtask, a refusal, the line, the report, who asks, and /forks that leads to a fork",
     {
       config: ASK,
       start: "later",
@@ -179,15 +179,15 @@ else
       const config = { ...ASK, plugin: [PACKED_FOLDER] };
       const screen = await startScreen({ sandbox, modelUrl: model.url, config });
       try {
-        await screen.send("/handoff Who did it?");
+        await screen.send("/subtask Who did it?");
         await screen.until((text) => text.includes("Say that again."), "the answer");
-        expect(screen.text()).toContain("/handoff Who did it?");
+        expect(screen.text()).toContain("/subtask Who did it?");
         expect(screen.text()).not.toContain("Hand this over");
         await screen.press("/", "u", "n", "d", "o");
         await screen.until((text) => text.includes("/undo "), "the command");
         await screen.press("Enter");
         await screen.until((text) => !text.includes("Say that again."), "the undo");
-        await screen.until((text) => text.includes("/handoff Who did it?"), "what was typed");
+        await screen.until((text) => text.includes("/subtask Who did it?"), "what was typed");
         expect(screen.text()).not.toContain("Hand this over");
         await screen.press("Enter");
         await screen.until((text) => text.includes('refused=There is no agent "nobody"'), "the refusal");

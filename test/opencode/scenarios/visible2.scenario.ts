@@ -103,8 +103,8 @@ else
         encoding: "utf8",
       });
       expect(opened).toMatchObject({ status: 2, stderr: expect.stringContaining("type /forks") });
-      await screen.send("/handoff count the cats");
-      await screen.until((text) => text.includes("Handed over."), "the answer to /handoff");
+      await screen.send("/subtask count the cats");
+      await screen.until((text) => text.includes("Handed over."), "the answer to /subtask");
       expect(screen.text()).toMatch(/┃ +Hand this over with the tool fork, then go on with your own work/);
       await open("/undo");
       await screen.until(

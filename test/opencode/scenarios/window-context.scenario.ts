@@ -66,7 +66,7 @@ describe("what a summary must not lose", () => {
     },
   );
 
-  for (const compaction of ["roster", "assist", "off"] as const) {
+  for (const compaction of ["host", "host-with-facts", "off"] as const) {
     scenario(
       `the summary's request with compaction "${compaction}"`,
       {
@@ -74,15 +74,16 @@ describe("what a summary must not lose", () => {
         why: "each value of the option is shown, with pins of the option beside it",
         twin: "the summary's request with default options",
         files: { "RULES.md": "Never touch the vendor folder.\n", "a.ts": "export const a = 1;\n" },
-        proves: "pins in the request unless off; facts only with assist; the host's own prompt stays",
+        proves:
+          "pins in the request unless off; facts only with host-with-facts; the host's own prompt stays",
       },
       async (rig) => {
         const body = await summaryRequest(rig);
         expect(body).toContain("## Objective");
         expect(body.includes("Never touch the vendor folder.")).toBe(compaction !== "off");
         expect(body.includes("the build is green on Tuesdays")).toBe(compaction !== "off");
-        expect(body.includes("<user_words>")).toBe(compaction === "assist");
-        expect(body.includes("Files read: ")).toBe(compaction === "assist");
+        expect(body.includes("<user_words>")).toBe(compaction === "host-with-facts");
+        expect(body.includes("Files read: ")).toBe(compaction === "host-with-facts");
         expect(body).not.toMatch(/[:·] \/(?:path|type)\b/);
       },
     );

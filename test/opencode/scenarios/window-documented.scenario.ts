@@ -12,7 +12,12 @@ const FULL = { inputTokens: 5_990, outputTokens: 10 };
 scenario(
   'profile "documented" leaves the window alone',
   {
-    plugin: { profile: "documented", prune: "auto", compaction: "assist", pin: ["RULES.md", "a text"] },
+    plugin: {
+      profile: "documented",
+      prune: "auto",
+      compaction: "host-with-facts",
+      pin: ["RULES.md", "a text"],
+    },
     why: "the profile is the option, and it must win over the others",
     twin: { none: "the default profile is what every other scenario plays" },
     files: { "long.txt": `${LINES}\n`, "RULES.md": "Keep it short.\n" },

@@ -13,7 +13,7 @@ import {
 
 type Encode = NonNullable<ThinkingPlayOptions["encode"]>;
 
-const plain: Encode = (session, request) => anthropic.encode(session.projection(), request);
+const plain: Encode = (session, request) => anthropic.encode(session.messages(), request);
 
 /** The body without the thoughts that a function names. */
 function without(body: UnknownObject, isGone: (signature: string, index: number) => boolean): UnknownObject {

@@ -48,7 +48,7 @@ export interface ThinkingPlayOptions {
   readonly behavior?: "error" | "drop_block";
   /** Of the sessions, over small limits and default policy. */
   readonly session?: SessionOptions;
-  /** The body of a request to Claude; unset: the projection, encoded by the format. */
+  /** The body of a request to Claude; unset: the messages to send, encoded by the format. */
   readonly encode?: (session: Session, request: UnknownObject) => UnknownObject;
 }
 
@@ -155,7 +155,7 @@ export async function playThinking(
         ...(behavior && { block_binding: { prefix_mismatch_behavior: behavior } }),
       },
     };
-    const { encode = (session, rest) => anthropic.encode(session.projection(), rest) } = options;
+    const { encode = (session, rest) => anthropic.encode(session.messages(), rest) } = options;
     const body = encode(talk.session, request);
     noteEdits(talk, body);
     return body;
@@ -163,7 +163,7 @@ export async function playThinking(
 
   /** Another vendor is sent what is said and done, and no thought of Claude's. */
   function askOther(talk: Talk, content: readonly UnknownObject[]): void {
-    const sealed = JSON.stringify(openaiResponses.encode(talk.session.projection(), { model }));
+    const sealed = JSON.stringify(openaiResponses.encode(talk.session.messages(), { model }));
     for (const signature of talk.thoughts.keys())
       if (sealed.includes(signature)) refusals.push(`${model} was sent a thought of Claude's`);
     talk.messages.push({ role: "assistant", content: content.filter((block) => !isThought(block)) });

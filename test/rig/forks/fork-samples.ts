@@ -33,9 +33,9 @@ export function sampleFork(change: Partial<NewFork> = {}): ForkRecord {
     agent: "build",
     model: { providerId: "p", modelId: "m" },
     title: "find the bug",
-    inherited: { way: "exact", reason: "the cache is warm", chars: 10, messages: 1 },
+    inherited: { mode: "full", reason: "the cache is warm", chars: 10, messages: 1 },
     owner: OWNER,
-    directive: "find the bug",
+    task: "find the bug",
     atMs: AT_MS,
     ...change,
   });
@@ -64,7 +64,7 @@ export function watchedUntil(record: ForkRecord, untilMs: number): ForkRecord {
   return step(now, { type: "tick", atMs: untilMs }).record;
 }
 
-/** A fork whose child has its directive. */
+/** A fork whose child has its task. */
 export function runningFork(change: Partial<NewFork> = {}): ForkRecord {
   return afterEvents(
     sampleFork(change),

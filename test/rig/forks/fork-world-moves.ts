@@ -103,9 +103,9 @@ async function startFork(world: ForkWorld, program: Program, parent: FakeParent)
     agent: "build",
     model: { providerId: "p", modelId: "m" },
     title: "task",
-    inherited: { way: "text", reason: "test", chars: 0, messages: 0 },
+    inherited: { mode: "text", reason: "test", chars: 0, messages: 0 },
     owner: ownerOf(world, program),
-    directive: "do it",
+    task: "do it",
     atMs: world.nowMs,
   });
   await world.store.put({ id: record.id, value: record, expected: "missing" });
@@ -245,7 +245,7 @@ async function askFork(
   if (record === undefined || program.status !== "running") return;
   const tell = (event: Happening) => takeEvent(world, program, { forkId: record.id, event });
   if (kind === 33) await tell({ type: "cancel-asked", reason: "not needed" });
-  else if (kind === 34) await tell({ type: "resume-asked", directive: "more", requestId: `r${how}` });
+  else if (kind === 34) await tell({ type: "resume-asked", task: "more", requestId: `r${how}` });
   else if (kind === 35) await tell({ type: "owner-leaving" });
   else if (kind === 36) await readResult(world, program, record);
   else if (how < 4) await loseRecord(world, record);

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { carryover } from "../../../src/ai-sdk.ts";
 import { type CarryoverMiddlewareOptions, carryoverMiddleware } from "../../../src/langchain.ts";
 import { createMemoryJournal } from "../../../src/stores/memory/journal.ts";
-import { createMemorySpillStore } from "../../../src/stores/memory/spill-store.ts";
+import { createMemoryOutputStore } from "../../../src/stores/memory/output-store.ts";
 import {
   HOST_SUMMARY,
   type HostUnderTest,
@@ -28,7 +28,7 @@ export const AI_SDK_HOST: HostUnderTest = {
   async start({ files, windowTokens }) {
     const replies: ScriptedReply[] = [];
     const provider = await startProvider(replies);
-    const store = { journal: createMemoryJournal(), spills: createMemorySpillStore() };
+    const store = { journal: createMemoryJournal(), outputs: createMemoryOutputStore() };
     const bash = tool({
       description: "Runs a command.",
       inputSchema: COMMAND,

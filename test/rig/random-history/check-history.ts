@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { dropMedia, foldOlder } from "../../../src/compaction/recover.ts";
+import { dropMedia, summarizeOlder } from "../../../src/compaction/recover.ts";
 import {
   compactToolResultsInRecent,
   toolSummaryEdits,
@@ -243,13 +243,13 @@ export const RANDOM_STAGES: readonly RandomStage[] = [
   {
     name: "fold into a pivot",
     keepsRequest: true,
-    stage: () => (transcript) => foldOlder(transcript, { limitTokens: 4_000 }),
+    stage: () => (transcript) => summarizeOlder(transcript, { limitTokens: 4_000 }),
   },
   {
     name: "fold into a user summary",
     keepsRequest: true,
     stage: () => (transcript) =>
-      foldOlder(transcript, { limitTokens: 4_000, representation: "user-summary" }),
+      summarizeOlder(transcript, { limitTokens: 4_000, representation: "user-summary" }),
   },
   { name: "omit for a child", keepsRequest: true, saves: true, stage: () => omitForChild() },
   { name: "clear outputs", keepsRequest: true, stage: (seed) => clearOutputs(createSeededRandom(seed)) },

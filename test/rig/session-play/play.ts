@@ -6,7 +6,7 @@ import type { SessionPorts, SessionStage } from "../../../src/session/options.ts
 import type { Session } from "../../../src/session/session.ts";
 import { createMemoryJournal } from "../../../src/stores/memory/journal.ts";
 import { hashText } from "../../../src/text/hash-text.ts";
-import type { SpillStore } from "../../../src/tool-output/spill.ts";
+import type { OutputStore } from "../../../src/tool-output/output-store.ts";
 import { hideMessage } from "../../../src/transcript/edit.ts";
 import type { Message, Transcript, Usage } from "../../../src/transcript/message.ts";
 import { createSession, type EngineOptions } from "../engine-session.ts";
@@ -42,7 +42,7 @@ export interface Told {
   readonly event: string;
   readonly actions: readonly string[];
   /** What was sent; empty where nothing was. */
-  readonly projection: string;
+  readonly sent: string;
   /** So far. */
   readonly compactions: number;
 }
@@ -151,17 +151,17 @@ export async function play(script: Script, way: Way, from?: Place, until?: numbe
     const outcome = await take(step.event, index);
     const given = script.prepares === "seldom" && index % 8 !== 7 ? undefined : step.prepare;
     const actions = given === undefined ? [] : await prepare(given);
-    let projection = "";
+    let sent = "";
     if (given !== undefined) {
-      const shown = session.projection();
-      projection = JSON.stringify(shown);
+      const shown = session.messages();
+      sent = JSON.stringify(shown);
       sentChars = JSON.stringify(shown, timeless).length;
       if (script.saysSent) session.sent();
     }
     told.push({
       event: `${index} ${JSON.stringify(step.event)} ${JSON.stringify(given)}`,
       actions: [...outcome, ...actions],
-      projection,
+      sent,
       compactions,
     });
     await clock.advance(step.pauseMs);
@@ -200,21 +200,21 @@ export function firstDifference(
   other: readonly Told[],
   times: "same" | "differ",
 ): string | undefined {
-  const shown = (projection: string): string =>
-    times === "same" || projection === "" ? projection : JSON.stringify(JSON.parse(projection, timeless));
+  const shown = (sent: string): string =>
+    times === "same" || sent === "" ? sent : JSON.stringify(JSON.parse(sent, timeless));
   for (const [index, each] of one.entries()) {
-    const told = { ...each, projection: shown(each.projection) };
+    const told = { ...each, sent: shown(each.sent) };
     const { actions = [], compactions } = other[index] ?? {};
-    const projection = shown(other[index]?.projection ?? "");
+    const sent = shown(other[index]?.sent ?? "");
     const at = `step ${told.event}`;
     if (told.actions.join("\n") !== actions.join("\n"))
       return `${at}\nactions ${clipped(told.actions)}\nbut     ${clipped(actions)}`;
     if (told.compactions !== compactions) return `${at}\ncompactions ${told.compactions} but ${compactions}`;
-    if (told.projection === projection) continue;
+    if (told.sent === sent) continue;
     let same = 0;
-    while (told.projection[same] === projection[same]) same++;
+    while (told.sent[same] === sent[same]) same++;
     const around = (text: string): string => text.slice(Math.max(0, same - 100), same + 200);
-    return `${at}\nprojection …${around(told.projection)}…\nbut        …${around(projection)}…`;
+    return `${at}\nprojection …${around(told.sent)}…\nbut        …${around(sent)}…`;
   }
   return undefined;
 }
@@ -238,8 +238,8 @@ function ask(session: Session, wanted: Ask): void {
     case "next-action":
       session.nextAction(wanted.asked);
       break;
-    case "projection":
-      session.projection();
+    case "messages":
+      session.messages();
       break;
     case "status":
       session.status();
@@ -273,7 +273,7 @@ function createWorld(script: Script, way: Way, fake: FakeClock) {
   const clock: Clock = { now: now[way.clock], sleep: fake.sleep };
   const journal: Journal | undefined =
     script.journal === "none" ? undefined : { ...createMemoryJournal(), keeps: script.journal };
-  const spills = createSpills();
+  const outputs = createOutputs();
   return {
     now: clock.now,
     setBack(ms: number): void {
@@ -283,7 +283,7 @@ function createWorld(script: Script, way: Way, fake: FakeClock) {
       clock,
       ...(script.summarizer !== "none" && { summarizer: createSummarizer(script.summarizer, clock) }),
       ...(journal && { journal }),
-      ...(script.archive && { spills }),
+      ...(script.archive && { outputs }),
       ...(script.hook !== "none" && { hooks: [HOOKS[script.hook]] }),
     }),
   };
@@ -339,12 +339,12 @@ function createSummarizer(kind: Exclude<Script["summarizer"], "none">, clock: Cl
 }
 
 /** Gives handles that are the same wherever the same content is kept. */
-function createSpills(): SpillStore {
+function createOutputs(): OutputStore {
   const kept = new Map<string, string>();
   return {
     async put(content) {
       const text = String(content);
-      const handle = `spill-${hashText(text)}`;
+      const handle = `output-${hashText(text)}`;
       kept.set(handle, text);
       return { status: "stored", handle, sha256: handle, bytes: text.length };
     },
@@ -416,7 +416,8 @@ function withNext(
   const usage = spec.usage === "absent" ? {} : { usage: wrongly(spec.usage, { sentChars, number }) };
   const answered = { ...usage, model: modelOf(script), finish: "stop" } as const;
   const isStep =
-    (spec.kind === "native" && !script.hasNative) || (OF_HOST.has(spec.kind) && !script.hasMarkers);
+    (spec.kind === "provider-block" && !script.hasProviderBlock) ||
+    (OF_HOST.has(spec.kind) && !script.hasMarkers);
   const kind = isStep ? "step" : spec.kind;
   switch (kind) {
     case "request":
@@ -437,10 +438,10 @@ function withNext(
           { type: "file", mime: "image/png" },
         ],
       });
-    case "native":
+    case "provider-block":
       return say("assistant", "", {
         parts: [
-          { type: "opaque", name: "compaction", native: "openai" },
+          { type: "opaque", name: "compaction", providerBlock: "openai" },
           { type: "text", text: "Going on." },
         ],
         ...answered,

@@ -20,7 +20,7 @@ export interface Script {
   readonly keepsTool: boolean;
   readonly pin: boolean;
   /** Providers compact by themselves, and the host does; else such messages are steps. */
-  readonly hasNative: boolean;
+  readonly hasProviderBlock: boolean;
   readonly hasMarkers: boolean;
   /** The messages say when they were made, by the clock of the session. */
   readonly isDated: boolean;
@@ -66,7 +66,7 @@ export interface Prepare extends NextActionOptions {
 
 export type Ask =
   | { readonly type: "next-action"; readonly asked: NextActionOptions }
-  | { readonly type: "projection" | "status" | "state" | "edits" | "transcript" | "ledger" };
+  | { readonly type: "messages" | "status" | "state" | "edits" | "transcript" | "ledger" };
 
 /** What comes in. */
 export type Event =
@@ -94,7 +94,7 @@ export interface MessageSpec {
 /** The most usual ones several times. */
 const KINDS = [
   ...["step", "step", "step", "step", "step", "request", "request", "answer", "answer"],
-  ...["pending", "resolve", "unfinished", "media", "native", "marker", "summary", "note"],
+  ...["pending", "resolve", "unfinished", "media", "provider-block", "marker", "summary", "note"],
 ] as const satisfies readonly string[] as readonly MessageKind[];
 export type MessageKind =
   /** A call with its result. */
@@ -107,7 +107,7 @@ export type MessageKind =
   | "unfinished"
   | "media"
   /** A provider's own compaction. */
-  | "native"
+  | "provider-block"
   /** The host asks for a compaction, and its summary. */
   | "marker"
   | "summary"
@@ -153,7 +153,7 @@ const anyAsk: fc.Arbitrary<Ask> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      type: fc.constantFrom("projection", "status", "state", "edits", "transcript", "ledger"),
+      type: fc.constantFrom("messages", "status", "state", "edits", "transcript", "ledger"),
     }),
   },
 );
@@ -242,7 +242,7 @@ export function anyScript(given: Partial<Script> = {}): fc.Arbitrary<Script> {
       model: fc.constantFrom<Script["model"]>(0, 1, "from-answers"),
       keepsTool: fc.constantFrom(false, false, true),
       pin: fc.constantFrom(false, false, true),
-      hasNative: fc.constantFrom(false, false, true),
+      hasProviderBlock: fc.constantFrom(false, false, true),
       hasMarkers: fc.constantFrom(false, false, false, true),
       isDated: fc.boolean(),
       saysSent: fc.boolean(),
@@ -296,7 +296,7 @@ const LONG_TALK: Omit<Script, "contextTokens" | "steps"> = {
   model: 1,
   keepsTool: false,
   pin: false,
-  hasNative: false,
+  hasProviderBlock: false,
   hasMarkers: false,
   isDated: false,
   saysSent: false,

@@ -59,9 +59,9 @@ export interface NotedError {
 }
 
 /**
- * `window`: what the newest usable compaction stands for is let go as the file is read, so that one of any size can be.
- * `before-compaction`: with what the newest compaction took away. `all`: everything that was ever said, of all branches,
- * without what was said twice.
+ * `window`: what the newest usable compaction stands for is dropped as the file is read, so that one of any size can
+ * be. `before-compaction`: with what the newest compaction took away. `all`: everything that was ever said, of all
+ * branches, without what was said twice.
  */
 export type Keep = "window" | "before-compaction" | "all";
 

@@ -101,7 +101,7 @@ export function contentOf(message: AiSdkMessage): readonly UnknownObject[] {
 
 /** A part without what refers to other parts of its message; undefined for a thought that the provider has stored with them. */
 export function detachPart({ part, value }: PlacedBlock<UnknownObject>): UnknownObject | undefined {
-  if (part.native !== undefined) return value;
+  if (part.providerBlock !== undefined) return value;
   return part.type === "reasoning" && hasItemId(value) ? undefined : withoutItemId(value);
 }
 
@@ -138,16 +138,16 @@ const ITEM_STORING_PROVIDERS: readonly string[] = ["openai", "azure"];
 export function readAiSdkMessage(message: AiSdkMessage): ItemContent<UnknownObject> {
   const role = asString(asObject(message).role) ?? "unknown";
   const parts = contentOf(message);
-  const native = parts.find((part) => nativeOf(part) !== undefined);
+  const providerBlock = parts.find((part) => providerBlockOf(part) !== undefined);
   return {
     role: role === "tool" ? "user" : role,
     blocks: parts.map((part) => readPart(part, role)),
-    ...(native && { id: nativeId(native) }),
+    ...(providerBlock && { id: providerBlockId(providerBlock) }),
   };
 }
 
 /** By the block alone: applications may drop everything before it, and then all places change. */
-function nativeId({ text, providerOptions }: UnknownObject): MessageId {
+function providerBlockId({ text, providerOptions }: UnknownObject): MessageId {
   return `native-${(hashEnds(asString(text) ?? safeJson(providerOptions)) >>> 0).toString(36)}`;
 }
 
@@ -190,7 +190,7 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
       return {
         type: "part",
         value,
-        part: { type: "text", text: value.text, ...omitUndefined({ native: nativeOf(value) }) },
+        part: { type: "text", text: value.text, ...omitUndefined({ providerBlock: providerBlockOf(value) }) },
       };
     case "reasoning":
       if (typeof value.text !== "string") break;
@@ -225,7 +225,7 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
       return {
         type: "part",
         value,
-        part: { ...opaquePart(value.type), ...omitUndefined({ native: nativeOf(value) }) },
+        part: { ...opaquePart(value.type), ...omitUndefined({ providerBlock: providerBlockOf(value) }) },
       };
     case "tool-approval-request":
       return {
@@ -241,7 +241,7 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
 }
 
 /** Who made the compaction that a part is: a text of Anthropic's package, or one of a kind such as `openai.compaction`. */
-export function nativeOf({ type, text, kind, providerOptions }: UnknownObject): string | undefined {
+export function providerBlockOf({ type, text, kind, providerOptions }: UnknownObject): string | undefined {
   if (type === "custom") return /^(.+)\.compaction$/.exec(asString(kind) ?? "")?.[1];
   const isBlock = asObject(asObject(providerOptions).anthropic).type === "compaction";
   return type === "text" && isBlock && asString(text)?.trim() ? "anthropic" : undefined;
@@ -292,12 +292,13 @@ export function writePart(
       ? { type: "reasoning", ...value, text: part.text }
       : undefined;
   if (part.type === "opaque") return value;
-  if (part.type === "text" && part.native === "anthropic" && part.block !== undefined) {
+  if (part.type === "text" && part.providerBlock === "anthropic" && part.block !== undefined) {
     const { type, content: text, signature } = part.block;
     return { type: "text", text, providerOptions: { anthropic: { type, signature } } };
   }
   // A compaction block of which only the words are left is a text like any other.
-  const isWordsOnly = part.native === undefined && value !== undefined && nativeOf(value) !== undefined;
+  const isWordsOnly =
+    part.providerBlock === undefined && value !== undefined && providerBlockOf(value) !== undefined;
   return writeText(part, isWordsOnly ? { role: source.role } : source, "text");
 }
 
@@ -370,7 +371,7 @@ function unlinkStoredItems(
     .filter(({ part, value }) => part.type !== "reasoning" || !hasItemId(value))
     .filter(({ value }) => !isThought || !isOfProvider(value))
     .map((block) =>
-      block.part.native === undefined ? { ...block, value: withoutItemId(block.value) } : block,
+      block.part.providerBlock === undefined ? { ...block, value: withoutItemId(block.value) } : block,
     );
 }
 

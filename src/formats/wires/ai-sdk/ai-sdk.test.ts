@@ -201,7 +201,7 @@ describe("the AI SDK format", () => {
     const message: Message = {
       id: "b",
       role: "assistant",
-      parts: [{ type: "text", text: "so far", native: "anthropic", block }],
+      parts: [{ type: "text", text: "so far", providerBlock: "anthropic", block }],
     };
     const edit: Edit = { type: "insert-message", message, after: null, ...WHY };
     const wire = aiSdk.apply([user(text("go"))], [edit], { at: 0 });
@@ -267,7 +267,7 @@ describe("the AI SDK format", () => {
   it("knows the compaction of a provider, and gives it back as it came, or as plain words", () => {
     const wire = SAMPLES["compactions of providers"] ?? [];
     const decoded = aiSdk.decode(wire);
-    expect(decoded.flatMap(({ parts }) => parts.map(({ native }) => native))).toEqual([
+    expect(decoded.flatMap(({ parts }) => parts.map(({ providerBlock }) => providerBlock))).toEqual([
       undefined,
       "anthropic",
       undefined,

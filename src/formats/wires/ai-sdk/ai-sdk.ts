@@ -53,7 +53,7 @@ export const aiSdk: AiSdkFormat = /* @__PURE__ */ createBlockFormat<
 
 /** The format of the AI SDK's messages; what it encodes is a `ModelMessage[]`. */
 export interface AiSdkFormat extends BlockFormat<AiSdkWire> {
-  /** The messages of any transcript, such as `session.projection()`, for `generateText` and `streamText`. */
+  /** The messages of any transcript, such as `session.messages()`, for `generateText` and `streamText`. */
   encode(transcript: Transcript): EncodedAiSdkMessage[];
 }
 

@@ -325,7 +325,7 @@ describe("the Anthropic format", () => {
     const message: Message = {
       id: "b",
       role: "assistant",
-      parts: [{ type: "text", text: block.content, native: "anthropic", block }],
+      parts: [{ type: "text", text: block.content, providerBlock: "anthropic", block }],
     };
     const edits: readonly Edit[] = [
       { type: "hide-message", messageId: anthropic.decode(wire)[0]?.id ?? "", ...WHY },

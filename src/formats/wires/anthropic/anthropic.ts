@@ -43,8 +43,9 @@ export const anthropicAdapter: BlockAdapter<AnthropicWire, AnthropicMessage, Unk
   writePart(part, source) {
     // Thinking is signed: it can be sent as it came or not at all.
     if (part.type === "reasoning") return undefined;
-    if (part.type === "text" && part.native === "anthropic" && part.block !== undefined) return part.block;
-    const isWordsOnly = part.native === undefined && source.value?.type === "compaction";
+    if (part.type === "text" && part.providerBlock === "anthropic" && part.block !== undefined)
+      return part.block;
+    const isWordsOnly = part.providerBlock === undefined && source.value?.type === "compaction";
     return writeText(part, isWordsOnly ? { role: source.role } : source, "text");
   },
 

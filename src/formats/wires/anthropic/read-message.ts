@@ -82,7 +82,7 @@ function readBlock(value: UnknownObject): Block<UnknownObject> {
     case "compaction": {
       const text = asString(value.content) ?? "";
       if (text.trim() === "") return readPart(value, opaquePart(value.type));
-      return readPart(value, { type: "text", text, native: "anthropic" });
+      return readPart(value, { type: "text", text, providerBlock: "anthropic" });
     }
     default:
       return readPart(value, opaquePart(value.type, value));

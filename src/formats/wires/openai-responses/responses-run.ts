@@ -143,7 +143,7 @@ function readItem(item: UnknownObject, { keptCalls }: ResponsesRun): readonly Bl
   if (type === "reasoning" || (type === "item_reference" && isReasoningId(item.id)))
     return [{ type: "part", part: { type: "reasoning", text: summaryOf(item) }, value }];
   if (type === "compaction")
-    return [{ type: "part", part: { ...opaquePart(type), native: "openai" }, value }];
+    return [{ type: "part", part: { ...opaquePart(type), providerBlock: "openai" }, value }];
   return [{ type: "part", part: opaquePart(type, item), value }];
 }
 

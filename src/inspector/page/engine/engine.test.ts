@@ -98,7 +98,7 @@ describe("the engine behind the page", () => {
       ask({
         type: "windows",
         a: { policy: "last-n", budget },
-        b: { policy: "fold", budget: otherBudget(budget) },
+        b: { policy: "local-summary", budget: otherBudget(budget) },
       });
       answer(take());
     }
@@ -108,7 +108,7 @@ describe("the engine behind the page", () => {
         policies: inspection.policies,
         budget: inspection.budget,
         a: inspection.inspectWindow({ policy: "last-n", budget }),
-        b: inspection.inspectWindow({ policy: "fold", budget: otherBudget(budget) }),
+        b: inspection.inspectWindow({ policy: "local-summary", budget: otherBudget(budget) }),
       })),
     );
     const rows = views.map((view) => (view !== undefined && "a" in view ? view.a.rows : []));

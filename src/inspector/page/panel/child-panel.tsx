@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ForkWay } from "../../../fork/context/choose-way.ts";
+import type { InheritMode } from "../../../fork/context/choose-inherit-mode.ts";
 import type { ForkProfile } from "../../../fork/context/options.ts";
 import type { ForkPreviews } from "../../view/types.ts";
 import { BudgetControl, type BudgetControlProps } from "../elements/budget-control.tsx";
@@ -15,7 +15,7 @@ import { LongText } from "./long-text.tsx";
 /** What a child would inherit now, by each way, in full. */
 export function ChildPanel({ asked, upTo, ...budget }: ChildPanelProps): VNode {
   const { budgetTokens } = budget;
-  const [way, setWay] = useState<ForkWay>();
+  const [inherit, setMode] = useState<InheritMode>();
   const [profile, setProfile] = useState<ForkProfile>("default");
   const { answer: previews, state } = useAnswer<"child">(asked, {
     type: "child",
@@ -23,8 +23,8 @@ export function ChildPanel({ asked, upTo, ...budget }: ChildPanelProps): VNode {
     budgetTokens,
     upTo,
   });
-  const chosen = previews?.exact.chosen;
-  const shown = chosen && previews[way ?? chosen.way];
+  const chosen = previews?.full.chosen;
+  const shown = chosen && previews[inherit ?? chosen.mode];
   return (
     <>
       <h2>
@@ -32,7 +32,7 @@ export function ChildPanel({ asked, upTo, ...budget }: ChildPanelProps): VNode {
       </h2>
       {chosen && (
         <p>
-          The engine would choose <b>{chosen.way}</b>: {chosen.reason}.
+          The engine would choose <b>{chosen.mode}</b>: {chosen.reason}.
         </p>
       )}
       <div class="row">
@@ -51,17 +51,17 @@ export function ChildPanel({ asked, upTo, ...budget }: ChildPanelProps): VNode {
         </label>
         <BudgetControl id="child" {...budget} />
       </div>
-      <WaysTable previews={previews} way={shown?.way} onWay={setWay} />
+      <ModesTable previews={previews} inherit={shown?.mode} onMode={setMode} />
       {shown && previews && (
         <>
           <CacheTable
             caption={priceText(shown.cache)}
-            columns={WAYS.map(({ way: each }) => ({ name: each, cache: previews[each].cache }))}
+            columns={MODES.map(({ mode: each }) => ({ name: each, cache: previews[each].cache }))}
           />
           <h3>
             Exactly what it reads <span class="amount">{count(shown.chars)} chars</span>
           </h3>
-          <LongText text={shown.text} label={`What a child would read, ${shown.way}`} />
+          <LongText text={shown.text} label={`What a child would read, ${shown.mode}`} />
         </>
       )}
     </>
@@ -70,35 +70,35 @@ export function ChildPanel({ asked, upTo, ...budget }: ChildPanelProps): VNode {
 
 interface ChildPanelProps extends PreviewProps, Omit<BudgetControlProps, "id"> {}
 
-const WAYS: readonly { readonly way: ForkWay; readonly about: string }[] = [
-  { way: "exact", about: "the same messages, through the provider's cache" },
-  { way: "graduated", about: "real messages, old results shortened" },
-  { way: "text", about: "one text in front of its task" },
+const MODES: readonly { readonly mode: InheritMode; readonly about: string }[] = [
+  { mode: "full", about: "the same messages, through the provider's cache" },
+  { mode: "trimmed", about: "real messages, old results shortened" },
+  { mode: "text", about: "one text in front of its task" },
 ];
 
-interface WaysTableProps {
+interface ModesTableProps {
   readonly previews: ForkPreviews | undefined;
-  readonly way: ForkWay | undefined;
-  readonly onWay: (way: ForkWay) => void;
+  readonly inherit: InheritMode | undefined;
+  readonly onMode: (inherit: InheritMode) => void;
 }
 
-function WaysTable({ previews, way, onWay }: WaysTableProps): VNode {
+function ModesTable({ previews, inherit, onMode }: ModesTableProps): VNode {
   return (
-    <table class="ways">
-      <ColumnHeads names={["way", "messages", "chars", "window"]} />
+    <table class="modes">
+      <ColumnHeads names={["inherits", "messages", "chars", "window"]} />
       <tbody>
-        {WAYS.map(({ way: each, about }) => {
+        {MODES.map(({ mode: each, about }) => {
           const preview = previews?.[each];
           return (
-            <tr key={each} class={each === way ? "chosen" : ""}>
+            <tr key={each} class={each === inherit ? "chosen" : ""}>
               <th scope="row">
                 <label>
                   <input
                     type="radio"
-                    name="way"
+                    name="inherit"
                     value={each}
-                    checked={each === way}
-                    onChange={() => onWay(each)}
+                    checked={each === inherit}
+                    onChange={() => onMode(each)}
                   />
                   <b>{each}</b> <span class="dim">{about}</span>
                 </label>

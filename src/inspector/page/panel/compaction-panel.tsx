@@ -49,12 +49,12 @@ const DEFAULT_KEEP_TOKENS = 8_000;
 type PlannedPreview = Extract<CompactionPreview, { status: "planned" }>;
 
 function Planned({ preview }: { readonly preview: PlannedPreview }): VNode {
-  const { summary, text, foldedMessages, keptMessages, firstKeptIndex, request, cache } = preview;
+  const { summary, text, replacedMessages, keptMessages, firstKeptIndex, request, cache } = preview;
   const { tokensBefore, tokensAfter, charsBefore, charsAfter } = preview;
   return (
     <>
       <p>
-        {plural(foldedMessages, "message")} become one summary, {plural(keptMessages, "message")} stay
+        {plural(replacedMessages, "message")} become one summary, {plural(keptMessages, "message")} stay
         {firstKeptIndex !== undefined && `, from message ${count(firstKeptIndex + 1)} on`}:{" "}
         <b>
           {count(tokensBefore)} → {count(tokensAfter)} tokens

@@ -1,13 +1,13 @@
 import type { VNode } from "preact";
 import {
   CAUSE_ADVICE,
+  cacheMissLine,
   causesByCost,
   costRows,
-  dearest,
+  mostExpensive,
   priceSources,
-  rewritingLine,
 } from "../../../cost/describe-cost.ts";
-import { CAUSE_NAMES, describeBreak, type SessionCost } from "../../../cost/explain-cost.ts";
+import { CAUSE_NAMES, describeMiss, type SessionCost } from "../../../cost/explain-cost.ts";
 import { formatUSD } from "../../../text/format-number.ts";
 import type { Usage } from "../../../transcript/message.ts";
 import type { InspectedSession } from "../../view/types.ts";
@@ -23,7 +23,7 @@ export function CostPanel({ session, onMoment, ...picks }: CostPanelProps): VNod
     return (
       <p class="dim">This session does not record what its requests used, so nobody can say what it cost.</p>
     );
-  const { totals, breaks } = cost;
+  const { totals, misses } = cost;
   const indexes = new Map(session.transcript.map(({ id }, index) => [id, index]));
   const answerOf = (request: number): number | undefined =>
     indexes.get(cost.requests[request]?.messageId ?? "");
@@ -41,7 +41,7 @@ export function CostPanel({ session, onMoment, ...picks }: CostPanelProps): VNod
         <p>
           {plural(totals.requests, "request")}
           {totals.unpriced > 0 && `, ${plural(totals.unpriced, "request")} of them without a known price`}.{" "}
-          {rewritingLine(cost)}
+          {cacheMissLine(cost)}
         </p>
         <table>
           <ColumnHeads names={["paid for", "tokens", "dollars"]} />
@@ -60,14 +60,14 @@ export function CostPanel({ session, onMoment, ...picks }: CostPanelProps): VNod
           </tbody>
         </table>
       </section>
-      {breaks.length > 0 && <Causes cost={cost} answersOf={answersOf} {...picks} />}
-      {breaks.length > 0 && (
+      {misses.length > 0 && <Causes cost={cost} answersOf={answersOf} {...picks} />}
+      {misses.length > 0 && (
         <section>
           <h2>What broke the cache</h2>
           <table class="reasons">
             <ColumnHeads names={["why", "rewritten", "dollars", "message"]} />
             <tbody>
-              {dearest(breaks, MAX_BREAKS).map((found) => {
+              {mostExpensive(misses, MAX_MISSES).map((found) => {
                 const index = answerOf(found.request);
                 const from = found.keptThrough === undefined ? 0 : (answerOf(found.keptThrough) ?? 0);
                 return (
@@ -79,10 +79,10 @@ export function CostPanel({ session, onMoment, ...picks }: CostPanelProps): VNod
                         title="the messages that were sent again"
                         {...picks}
                       >
-                        {describeBreak(found)}
+                        {describeMiss(found)}
                       </Pick>
                     </th>
-                    <td>{short(found.rewrittenTokens)}</td>
+                    <td>{short(found.missedTokens)}</td>
                     <td class="strong">{found.costUSD === undefined ? "?" : formatUSD(found.costUSD)}</td>
                     <td>
                       {index !== undefined && (
@@ -109,7 +109,7 @@ export interface CostPanelProps extends Picks {
   readonly onMoment: (upTo: number) => void;
 }
 
-const MAX_BREAKS = 100;
+const MAX_MISSES = 100;
 
 /** The requests that paid for this row of the table. */
 function requestsThat({ requests }: SessionCost, row: string): readonly number[] {
@@ -133,13 +133,13 @@ function Causes({ cost, answersOf, ...picks }: CausesProps): VNode {
       <table class="reasons">
         <ColumnHeads names={["cause", "times", "rewritten", "dollars"]} />
         <tbody>
-          {causesByCost(cost.breaks).map(({ cause, breaks, tokens, costUSD }) => (
+          {causesByCost(cost.misses).map(({ cause, misses, tokens, costUSD }) => (
             <tr key={cause}>
               <th scope="row">
                 <Pick
                   by="messages"
                   value={answersOf(
-                    cost.breaks.filter((each) => each.cause === cause).map(({ request }) => request),
+                    cost.misses.filter((each) => each.cause === cause).map(({ request }) => request),
                   )}
                   {...picks}
                 >
@@ -147,7 +147,7 @@ function Causes({ cost, answersOf, ...picks }: CausesProps): VNode {
                 </Pick>
                 {CAUSE_ADVICE[cause] !== undefined && <span class="dim">: {CAUSE_ADVICE[cause]}</span>}
               </th>
-              <td>{count(breaks)}</td>
+              <td>{count(misses)}</td>
               <td>{short(tokens)}</td>
               <td class="strong">{formatUSD(costUSD)}</td>
             </tr>

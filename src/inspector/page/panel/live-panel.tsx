@@ -99,10 +99,10 @@ function Forks({ forks }: { readonly forks: readonly LiveFork[] }): VNode {
     <table class="reasons">
       <ColumnHeads names={["fork", "state", "calls", "tokens", "cost"]} />
       <tbody>
-        {forks.map(({ id, number, title, way, state, error, calls, tokens, costUSD }) => (
+        {forks.map(({ id, number, title, inherit, state, error, calls, tokens, costUSD }) => (
           <tr key={id}>
             <th scope="row">
-              #{number} {title} <span class="dim">{way}</span>
+              #{number} {title} <span class="dim">{inherit}</span>
               {error !== undefined && <div class="problem">{error}</div>}
             </th>
             <td class="strong">{state}</td>
@@ -190,7 +190,7 @@ function Fork({ fork }: { readonly fork: LiveFork }): VNode {
         #{fork.number} {fork.state}
       </b>{" "}
       {fork.title}{" "}
-      <span class="dim">{`${fork.way}, ${short(fork.tokens)} tokens, ${plural(fork.calls, "call")}`}</span>
+      <span class="dim">{`${fork.inherit}, ${short(fork.tokens)} tokens, ${plural(fork.calls, "call")}`}</span>
     </li>
   );
 }

@@ -111,7 +111,7 @@ describe("the strata", () => {
       text: "so far",
       chars: 6,
       tokens: 2,
-      stage: "fold",
+      stage: "local-summary",
       reason: "summarized",
       about: "It stands for what was before.",
     }));

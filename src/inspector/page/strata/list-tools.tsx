@@ -39,7 +39,7 @@ export const ListTools: ComponentClass<ListToolsProps> = memo(function ListTools
       >
         <option value="time">oldest first</option>
         <option value="size">largest first</option>
-        <option value="cost">dearest first</option>
+        <option value="cost">most expensive first</option>
       </select>
       <button
         type="button"

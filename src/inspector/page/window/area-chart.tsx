@@ -28,10 +28,10 @@ interface AreaChartProps extends AreasProps, Pick<CliffsProps, "dispatch"> {
   readonly upTo: number;
 }
 
-/** What was spent after each message, and where the cache broke. */
+/** What was spent after each message, and where the cache was missed. */
 export interface ChartCosts {
   readonly spent: readonly { readonly index: number; readonly costUSD: number }[];
-  readonly breaks: readonly { readonly index: number; readonly words: string }[];
+  readonly misses: readonly { readonly index: number; readonly words: string }[];
 }
 
 interface AreasProps {
@@ -81,9 +81,9 @@ const Cliffs: ComponentClass<CliffsProps> = memo(function Cliffs({ overTime, mes
           </button>
         );
       })}
-      {costs.breaks.slice(0, MAX_MARKS).map(({ index, words }) => (
+      {costs.misses.slice(0, MAX_MARKS).map(({ index, words }) => (
         <button
-          key={`break ${index}`}
+          key={`miss ${index}`}
           type="button"
           class="mark"
           style={{ left: `${100 * placeOf(index + 1, messages)}%` }}

@@ -1,6 +1,6 @@
 import type { ComponentClass, VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { describeBreak, type SessionCost } from "../../../cost/explain-cost.ts";
+import { describeMiss, type SessionCost } from "../../../cost/explain-cost.ts";
 import { formatUSD } from "../../../text/format-number.ts";
 import { KINDS, scaleKinds, sumKinds } from "../../view/kinds.ts";
 import type {
@@ -54,7 +54,7 @@ export function WindowHead(props: WindowHeadProps): VNode {
             <span class="dim">
               {plural(overTime.points.length, "request")} ·{" "}
               {plural(overTime.compactions.length, "compaction")}
-              {session.cost && breaksText(session.cost)} · drag to travel in time
+              {session.cost && missesText(session.cost)} · drag to travel in time
             </span>
           </p>
           <AreaChart
@@ -133,12 +133,12 @@ function fullText({ byTool, size }: WindowView, kinds: KindTokens): string {
 
 function costText(cost: SessionCost | undefined): string {
   if (cost === undefined) return "The file does not say.";
-  const { totals, rewriting, breaks } = cost;
+  const { totals, cacheMissCost, misses } = cost;
   if (totals.costUSD <= 0) return `${plural(totals.requests, "request")}; no price is known for this model.`;
   const again =
-    breaks.length === 0
+    misses.length === 0
       ? ""
-      : `, ${formatUSD(rewriting.costUSD)} of it because the provider's cache was lost ${count(breaks.length)}×`;
+      : `, ${formatUSD(cacheMissCost.costUSD)} of it because the provider's cache was lost ${count(misses.length)}×`;
   return `${formatUSD(totals.costUSD)} in ${plural(totals.requests, "request")}${again}.`;
 }
 
@@ -151,16 +151,16 @@ function lostText(lost: readonly LostContent[]): string {
 }
 
 /** The cache misses in a few words. */
-function breaksText({ breaks, rewriting, totals }: SessionCost): string {
-  if (breaks.length === 0) return "";
+function missesText({ misses, cacheMissCost, totals }: SessionCost): string {
+  if (misses.length === 0) return "";
   const money =
-    totals.costUSD > 0 ? ` (${formatUSD(rewriting.costUSD)} of ${formatUSD(totals.costUSD)})` : "";
-  return ` · ▲ ${plural(breaks.length, "cache break")} rewrote ${short(rewriting.tokens)} tokens${money}`;
+    totals.costUSD > 0 ? ` (${formatUSD(cacheMissCost.costUSD)} of ${formatUSD(totals.costUSD)})` : "";
+  return ` · ▲ ${plural(misses.length, "cache miss")} rewrote ${short(cacheMissCost.tokens)} tokens${money}`;
 }
 
 /** The cost after each message, and the cache misses, for the chart. */
 function costsOf({ cost, transcript }: InspectedSession): ChartCosts {
-  if (cost === undefined) return { spent: [], breaks: [] };
+  if (cost === undefined) return { spent: [], misses: [] };
   const indexes = new Map(transcript.map(({ id }, index) => [id, index]));
   const spent: { index: number; costUSD: number }[] = [];
   let costUSD = 0;
@@ -169,13 +169,13 @@ function costsOf({ cost, transcript }: InspectedSession): ChartCosts {
     const index = indexes.get(request.messageId ?? "");
     if (index !== undefined) spent.push({ index, costUSD });
   }
-  const breaks = cost.breaks.flatMap((found) => {
+  const misses = cost.misses.flatMap((found) => {
     const index = indexes.get(cost.requests[found.request]?.messageId ?? "");
     const money = found.costUSD === undefined ? "" : `, ${formatUSD(found.costUSD)}`;
-    const words = `cache break: ${describeBreak(found)}, ${short(found.rewrittenTokens)} tokens rewritten${money}`;
+    const words = `cache miss: ${describeMiss(found)}, ${short(found.missedTokens)} tokens rewritten${money}`;
     return index === undefined ? [] : [{ index, words }];
   });
-  return { spent, breaks };
+  return { spent, misses };
 }
 
 /** What fills the window of a view, fitted into its size. */

@@ -388,10 +388,10 @@ const SENTENCES: Readonly<Record<string, (value: UnknownObject) => string>> = {
   "prefix-miss": ({ readTokens, parentTokens }) =>
     `a fork read ${readTokens} of its parent's ${parentTokens} tokens from the cache`,
   "fork-context-lost": ({ reason }) => `a fork runs without what it inherited: ${reason}`,
-  shadow: ({ chars, path, handle }) =>
-    `a shadow of a compaction was kept, ${chars} characters: ${path ?? handle}`,
-  "put-back": ({ chars }) => `${chars} characters were put back after a compaction`,
-  "compaction-assist": ({ chars }) => `${chars} characters of facts went into a compaction`,
+  "backup-summary": ({ chars, path, handle }) =>
+    `a backup summary of a compaction was kept, ${chars} characters: ${path ?? handle}`,
+  restored: ({ chars }) => `${chars} characters were restored after a compaction`,
+  "compaction-facts": ({ chars }) => `${chars} characters of facts went into a compaction`,
 };
 
 const MAX_NOTE_CHARS = 300;
@@ -412,7 +412,7 @@ function liveFork({ record, isHeld }: FollowedFork, redact: (text: string) => st
     title: redact(title),
     state: isLive(run) && !isHeld ? "interrupted" : run.state,
     isLive: isLive(run) && isHeld,
-    way: inherited.way,
+    inherit: inherited.mode,
     calls: run.calls.total,
     tokens: spent.tokens,
     costUSD: spent.costUSD,

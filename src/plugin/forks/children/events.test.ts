@@ -9,11 +9,11 @@ async function createInstance() {
   const { context } = createTestContext();
   const forks = createForks(context);
   const hooks = hooksOf([createChildEventsFeature({ context, forks })]);
-  const stored = await forks.views.put({
+  const stored = await forks.requests.put({
     messages: [{ info: { role: "user" }, parts: [{ type: "text", text: "Hi." }] }],
   });
   if (stored.status === "failed") throw new Error(stored.reason);
-  const inherited = { way: "exact", reason: "", chars: 3, messages: 1, snapshotId: stored.blob } as const;
+  const inherited = { mode: "full", reason: "", chars: 3, messages: 1, snapshotId: stored.blob } as const;
   const fork = (id: string): ForkRecord => {
     const record = completedFork({ id, inherited, owner: forks.owner() });
     return { ...record, childSessionId: `child-${id}` };
@@ -23,7 +23,7 @@ async function createInstance() {
   const isKept = async (): Promise<boolean> => {
     // A second store has nothing in memory.
     const { context: fresh } = createTestContext({ store: context.folders.root });
-    return (await fresh.stores.views.get(stored.blob)).status === "found";
+    return (await fresh.stores.requests.get(stored.blob)).status === "found";
   };
   return { forks, fork, remove, isKept };
 }

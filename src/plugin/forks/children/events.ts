@@ -70,7 +70,7 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
           stopChild(signal.sessionId);
           dispatchToChild(signal.sessionId, { type: "child-deleted" });
           dispatchToForksOf(signal.sessionId, { type: "parent-deleted" });
-          return dropView(signal.sessionId);
+          return dropRequest(signal.sessionId);
         case "updated":
           return limits.count(signal.session);
         case "request": {
@@ -92,7 +92,7 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
   };
 
   /** What a child inherited goes with its session, unless a sibling still shows it, in whatever program that runs. */
-  async function dropView(childSessionId: string): Promise<void> {
+  async function dropRequest(childSessionId: string): Promise<void> {
     const blob = keeper.ofChild(childSessionId)?.inherited.snapshotId;
     if (blob === undefined) return;
     gone.set(childSessionId, true);
@@ -103,7 +103,7 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
     const isShared = [...records, ...keeper.all()].some(
       (other) => other.inherited.snapshotId === blob && !gone.get(other.childSessionId ?? ""),
     );
-    if (!isShared) forks.views.remove(blob);
+    if (!isShared) forks.requests.remove(blob);
   }
 }
 

@@ -3,7 +3,7 @@ import { createTestContext, hooksOf } from "../../../../test/rig/plugin-context.
 import { createForks } from "../forks.ts";
 import { createGraftFeature } from "./inherited-messages.ts";
 
-describe("an exact fork that the provider does not read from its cache", () => {
+describe("a full fork that the provider does not read from its cache", () => {
   const MISSED = { cachedByParent: 9_000, readTokens: 0, costUSD: 0.3 };
 
   it.each([
@@ -29,7 +29,7 @@ describe("an exact fork that the provider does not read from its cache", () => {
       reasoning: 0,
       cache: { read: facts.cachedByParent, write: 0 },
     };
-    const note = { id: "fk_1", number: 1, root: "ses_1", parent: "ses_1", run: 1, way: "exact" };
+    const note = { id: "fk_1", number: 1, root: "ses_1", parent: "ses_1", run: 1, mode: "full" };
     let blob = "";
     const { context, entries: journal } = createTestContext({
       calls: {
@@ -40,7 +40,7 @@ describe("an exact fork that the provider does not read from its cache", () => {
       },
     });
     const forks = createForks(context);
-    const stored = await forks.views.put({
+    const stored = await forks.requests.put({
       messages: [
         { info: { id: "m1", role: "user" }, parts: [{ type: "text", text: "Hi." }] },
         {

@@ -6,22 +6,22 @@ import type { RequestEntry } from "../../host/host-parts.ts";
 import type { ForkSetup } from "../forks.ts";
 
 /**
- * Shows a child what it inherited, in front of its own messages, until a summary of its own covers it; nothing is stored in
- * its session. The child of an exact fork also uses the provider cache of its parent, and after its first answer it is
- * checked whether the provider really read the parent's prefix from there.
+ * Shows a child what it inherited, in front of its own messages, until a summary of its own covers it; nothing is
+ * stored in its session. The child of a full fork also uses the provider cache of its parent, and after its first
+ * answer it is checked whether the provider really read the parent's prefix from there.
  */
 export function createGraftFeature({ context, forks }: ForkSetup): Feature {
-  const { capture, views, forkLinkOf } = forks;
+  const { capture, requests, forkLinkOf } = forks;
   const { format } = context.host;
   const summaries = createSummaryWatch(context);
   const checked = createLruMap<string, true>(MAX_CHECKED);
 
   async function checkPrefix(sessionId: string, { cacheReadTokens, costUSD }: RequestEntry): Promise<void> {
     const link = await forkLinkOf(sessionId);
-    if (link?.way !== "exact" || link.blob === undefined || checked.get(sessionId)) return;
+    if (link?.mode !== "full" || link.blob === undefined || checked.get(sessionId)) return;
     checked.set(sessionId, true);
-    const view = await views.get(link.blob);
-    const parent = view.status === "found" ? format.decode(view.messages) : [];
+    const inheritedRequest = await requests.get(link.blob);
+    const parent = inheritedRequest.status === "found" ? format.decode(inheritedRequest.messages) : [];
     const parentTokens = lastInputTokens(parent);
     if (!usesCache(parent) || cacheReadTokens >= ENOUGH * parentTokens) return;
     const readTokens = cacheReadTokens;
@@ -42,20 +42,26 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
       const { sessionId, messages } = request;
       capture.see(request, context.now());
       const link = await forkLinkOf(sessionId);
-      if (link?.blob === undefined || link.way === "text") return undefined;
+      if (link?.blob === undefined || link.mode === "text") return undefined;
       if (await summaries.covers(sessionId, messages)) return undefined;
-      const view = await views.get(link.blob);
-      if (view.status === "found") {
-        const sent = [...view.messages.map(format.copy), ...messages];
-        return view.frame === undefined ? sent : { messages: sent, frame: view.frame };
+      const inheritedRequest = await requests.get(link.blob);
+      if (inheritedRequest.status === "found") {
+        const sent = [...inheritedRequest.messages.map(format.copy), ...messages];
+        return inheritedRequest.promptHead === undefined
+          ? sent
+          : { messages: sent, promptHead: inheritedRequest.promptHead };
       }
-      context.record(sessionId, { type: "fork-context-lost", fork: link.id, reason: view.reason });
-      context.notify.toastOnce(`A fork lost its inherited context: ${view.reason}.`, "error");
-      return [format.textMessage(lostText(view.reason), { sessionId, id: LOST_ID }), ...messages];
+      context.record(sessionId, {
+        type: "fork-context-lost",
+        fork: link.id,
+        reason: inheritedRequest.reason,
+      });
+      context.notify.toastOnce(`A fork lost its inherited context: ${inheritedRequest.reason}.`, "error");
+      return [format.textMessage(lostText(inheritedRequest.reason), { sessionId, id: LOST_ID }), ...messages];
     },
     async cacheOwnerOf(sessionId) {
       const link = await forkLinkOf(sessionId);
-      return link?.way === "exact" ? link.parent : undefined;
+      return link?.mode === "full" ? link.parent : undefined;
     },
     async onSignal(signal) {
       // What was sent last holds messages that the user has taken back.
