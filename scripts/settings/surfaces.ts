@@ -5,8 +5,8 @@ import { PLUGIN_FORK_SHAPE, PLUGIN_SHAPE } from "../../src/plugin/context/option
 import { sessionShape } from "../../src/session/options.ts";
 import { PRUNE_SHAPE } from "../../src/stages/prune.ts";
 import { DOCUMENTED_TIER_LIMITS } from "../../src/stages/tiers.ts";
-import { FILE_SPILL_LIMITS } from "../../src/stores/files/clean-outputs.ts";
-import { POSTGRES_SPILL_LIMITS } from "../../src/stores/postgres/clean-outputs.ts";
+import { FILE_OUTPUT_LIMITS } from "../../src/stores/files/clean-outputs.ts";
+import { POSTGRES_OUTPUT_LIMITS } from "../../src/stores/postgres/clean-outputs.ts";
 import { DATABASE_DEFAULTS } from "../../src/stores/postgres/database.ts";
 import { defaultsOf } from "../../src/text/check.ts";
 import { TOOL_OUTPUT_LIMIT_SHAPE } from "../../src/tool-output/limits.ts";
@@ -335,7 +335,7 @@ export const SURFACES: readonly Surface[] = [
     about: "Long outputs as files. `cleanOutputs` needs `root`.",
     file: "src/stores/files/output-store.ts",
     interface: "FileOutputStoreOptions",
-    defaults: FILE_SPILL_LIMITS,
+    defaults: FILE_OUTPUT_LIMITS,
     from: "decision 0005",
     when: "outputs need more room, or less",
   },
@@ -353,7 +353,7 @@ export const SURFACES: readonly Surface[] = [
     file: "src/stores/postgres/door.ts",
     interface: "PostgresStoresOptions",
     inherits: [{ file: "src/stores/postgres/database.ts", interface: "PostgresDatabaseOptions" }],
-    defaults: { ...DATABASE_DEFAULTS, ...POSTGRES_SPILL_LIMITS },
+    defaults: { ...DATABASE_DEFAULTS, ...POSTGRES_OUTPUT_LIMITS },
     from: "decision 0023",
     when: "agents on several machines share a database",
   },

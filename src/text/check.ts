@@ -243,7 +243,10 @@ export function oneOf<Word extends string>(...words: readonly Word[]): RuleFor<W
 
 /** The same rule, which answers a word that was renamed with the new one. */
 /* @__NO_SIDE_EFFECTS__ */
-export function renamedWords(words: Rule, renamed: Readonly<Record<string, string>>): Rule {
+export function renamedWords<Words extends Rule>(
+  words: Words,
+  renamed: Readonly<Record<string, string>>,
+): Words {
   return {
     ...words,
     find: (value, path) =>

@@ -50,7 +50,7 @@ async function output(): Promise<unknown> {
   return { handles };
 }
 
-/** Spills one line of `sizeBytes` and tells how much memory that took beyond the text itself. */
+/** Saves one line of `sizeBytes` and tells how much memory that took beyond the text itself. */
 async function big(): Promise<unknown> {
   const text = fillerOf("one line without any break", sizeBytes);
   const store = createFileOutputStore({ root, durable: false });

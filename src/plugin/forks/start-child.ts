@@ -39,9 +39,10 @@ async function inheritedMessages(
 ): Promise<HostValue<Pick<NewChild, "inherited">>> {
   if (host.can.graftRequests || mode === "text" || snapshotId === undefined)
     return { status: "ok", value: {} };
-  const view = await requests.get(snapshotId);
-  if (view.status === "failed") return refused(`the inherited messages are gone: ${view.reason}`);
-  return { status: "ok", value: { inherited: view.messages } };
+  const inheritedRequest = await requests.get(snapshotId);
+  if (inheritedRequest.status === "failed")
+    return refused(`the inherited messages are gone: ${inheritedRequest.reason}`);
+  return { status: "ok", value: { inherited: inheritedRequest.messages } };
 }
 
 interface ChildSetup {
@@ -76,9 +77,10 @@ async function storeInheritedText(
 ): Promise<HostValue<string>> {
   const { mode, snapshotId } = record.inherited;
   if (mode !== "text" || snapshotId === undefined) return { status: "ok", value: sessionId };
-  const view = await requests.get(snapshotId);
-  if (view.status === "failed") return refused(`the inherited text is gone: ${view.reason}`);
-  const part = host.format.decode(view.messages)[0]?.parts[0];
+  const inheritedRequest = await requests.get(snapshotId);
+  if (inheritedRequest.status === "failed")
+    return refused(`the inherited text is gone: ${inheritedRequest.reason}`);
+  const part = host.format.decode(inheritedRequest.messages)[0]?.parts[0];
   if (part?.type !== "text") return refused("the inherited text cannot be read");
   const answer = orThrowUnanswered(
     await host.sessions.prompt({

@@ -68,7 +68,7 @@ export interface CleanReport {
 }
 
 /** How long and how much is kept where nothing is said. */
-export const FILE_SPILL_LIMITS: Required<Pick<StoredOutputLimits, "maxAgeMs" | "maxBytes">> = {
+export const FILE_OUTPUT_LIMITS: Required<Pick<StoredOutputLimits, "maxAgeMs" | "maxBytes">> = {
   maxAgeMs: 7 * 86_400_000,
   maxBytes: 2 ** 30,
 };
@@ -80,7 +80,7 @@ async function clean(job: CleanJob): Promise<CleanReport> {
   let keptFiles = files.length;
   let keptBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
   const found = { files: keptFiles, bytes: keptBytes };
-  const { maxAgeMs = FILE_SPILL_LIMITS.maxAgeMs, maxBytes = FILE_SPILL_LIMITS.maxBytes } = job;
+  const { maxAgeMs = FILE_OUTPUT_LIMITS.maxAgeMs, maxBytes = FILE_OUTPUT_LIMITS.maxBytes } = job;
   const { maxFiles = 10_000, minAgeMs = 60_000 } = job;
   const pause = createPause(job.beat);
   const removals = new Set<Promise<void>>();

@@ -6,7 +6,7 @@ export async function cleanPostgresOutputs(
   database: PostgresDatabase,
   limits: PostgresOutputLimits = {},
 ): Promise<PostgresCleanReport | StoreFailure> {
-  const { maxAgeMs = POSTGRES_SPILL_LIMITS.maxAgeMs, maxBytes = POSTGRES_SPILL_LIMITS.maxBytes } = limits;
+  const { maxAgeMs = POSTGRES_OUTPUT_LIMITS.maxAgeMs, maxBytes = POSTGRES_OUTPUT_LIMITS.maxBytes } = limits;
   const { minAgeMs = 60_000 } = limits;
   const outputs = database.table("outputs");
   const deleteOldest = DELETE_OLDEST(outputs, database.table("output_claims"));
@@ -78,7 +78,7 @@ export async function isCleaningDue(database: PostgresDatabase): Promise<boolean
 }
 
 /** How long and how much is kept where nothing is said. */
-export const POSTGRES_SPILL_LIMITS: Required<Pick<PostgresOutputLimits, "maxAgeMs" | "maxBytes">> = {
+export const POSTGRES_OUTPUT_LIMITS: Required<Pick<PostgresOutputLimits, "maxAgeMs" | "maxBytes">> = {
   maxAgeMs: 14 * 86_400_000,
   maxBytes: 16 * 2 ** 30,
 };
