@@ -15,7 +15,7 @@ import {
   show,
   throwProblems,
 } from "../../text/check.ts";
-import { asObject, isObject } from "../../text/unknown-value.ts";
+import { asObject, isObject, omitUndefined } from "../../text/unknown-value.ts";
 import type { OutputStore } from "../../tool-output/output-store.ts";
 import type { CompactedConversation } from "./hand-over.ts";
 
@@ -104,8 +104,12 @@ const CARRYOVER_SHAPE: Shape<
     expects: "an object",
     // Stores may have more than is used here.
     find: (value, path) => {
-      const { outputs, journal } = asObject(value);
-      return check(STORE_SHAPE, isObject(value) ? { outputs, journal } : value, path);
+      const { outputs, journal, spills } = asObject(value);
+      return check(
+        STORE_SHAPE,
+        isObject(value) ? { outputs, journal, ...omitUndefined({ spills }) } : value,
+        path,
+      );
     },
   },
   persist: PERSIST_RULE,
