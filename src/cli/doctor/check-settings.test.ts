@@ -82,7 +82,7 @@ it.each([
     name: "where ours weighs the cache",
     options: { prune: "auto" },
     level: "problem",
-    says: /cached prefix/,
+    says: /cache misses/,
   },
   { name: "where ours is off", options: { prune: "off" }, level: undefined, says: undefined },
 ])("says of the host's own pruning what is true $name", async ({ options, level, says }) => {

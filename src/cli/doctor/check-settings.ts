@@ -92,7 +92,7 @@ function hostPruning({ settings, plugins }: SettingsFacts): Verdict | undefined 
   const { prune } = readPluginOptions(plugins.find(isCarryover)?.options).options;
   if (prune === "auto")
     return problem(
-      "compaction.prune and our prune are both on: the host's breaks the cached prefix without weighing it",
+      "compaction.prune and our prune are both on: the host's causes cache misses without weighing them",
       "Set compaction.prune to false.",
     );
   if (prune === "when-full")

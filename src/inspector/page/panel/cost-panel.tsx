@@ -63,9 +63,9 @@ export function CostPanel({ session, onMoment, ...picks }: CostPanelProps): VNod
       {misses.length > 0 && <Causes cost={cost} answersOf={answersOf} {...picks} />}
       {misses.length > 0 && (
         <section>
-          <h2>What broke the cache</h2>
+          <h2>Cache misses</h2>
           <table class="reasons">
-            <ColumnHeads names={["why", "rewritten", "dollars", "message"]} />
+            <ColumnHeads names={["why", "tokens", "dollars", "message"]} />
             <tbody>
               {mostExpensive(misses, MAX_MISSES).map((found) => {
                 const index = answerOf(found.request);
@@ -131,7 +131,7 @@ function Causes({ cost, answersOf, ...picks }: CausesProps): VNode {
     <section>
       <h2>By cause</h2>
       <table class="reasons">
-        <ColumnHeads names={["cause", "times", "rewritten", "dollars"]} />
+        <ColumnHeads names={["cause", "times", "tokens", "dollars"]} />
         <tbody>
           {causesByCost(cost.misses).map(({ cause, misses, tokens, costUSD }) => (
             <tr key={cause}>

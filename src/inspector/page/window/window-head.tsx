@@ -136,9 +136,7 @@ function costText(cost: SessionCost | undefined): string {
   const { totals, cacheMissCost, misses } = cost;
   if (totals.costUSD <= 0) return `${plural(totals.requests, "request")}; no price is known for this model.`;
   const again =
-    misses.length === 0
-      ? ""
-      : `, ${formatUSD(cacheMissCost.costUSD)} of it because the provider's cache was lost ${count(misses.length)}×`;
+    misses.length === 0 ? "" : `, ${formatUSD(cacheMissCost.costUSD)} of it for ${missCount(misses)}`;
   return `${formatUSD(totals.costUSD)} in ${plural(totals.requests, "request")}${again}.`;
 }
 
@@ -155,7 +153,11 @@ function missesText({ misses, cacheMissCost, totals }: SessionCost): string {
   if (misses.length === 0) return "";
   const money =
     totals.costUSD > 0 ? ` (${formatUSD(cacheMissCost.costUSD)} of ${formatUSD(totals.costUSD)})` : "";
-  return ` · ▲ ${plural(misses.length, "cache miss")} rewrote ${short(cacheMissCost.tokens)} tokens${money}`;
+  return ` · ▲ ${missCount(misses)}, ${short(cacheMissCost.tokens)} tokens sent again${money}`;
+}
+
+function missCount({ length }: SessionCost["misses"]): string {
+  return `${count(length)} cache ${length === 1 ? "miss" : "misses"}`;
 }
 
 /** The cost after each message, and the cache misses, for the chart. */
@@ -172,7 +174,7 @@ function costsOf({ cost, transcript }: InspectedSession): ChartCosts {
   const misses = cost.misses.flatMap((found) => {
     const index = indexes.get(cost.requests[found.request]?.messageId ?? "");
     const money = found.costUSD === undefined ? "" : `, ${formatUSD(found.costUSD)}`;
-    const words = `cache miss: ${describeMiss(found)}, ${short(found.missedTokens)} tokens rewritten${money}`;
+    const words = `cache miss: ${describeMiss(found)}, ${short(found.missedTokens)} tokens sent again${money}`;
     return index === undefined ? [] : [{ index, words }];
   });
   return { spent, misses };
