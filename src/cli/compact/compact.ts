@@ -328,7 +328,7 @@ function rowsOf(work: CompactionWork): readonly (readonly string[])[] {
     [
       "window",
       formatCount(tokensAfter, "token"),
-      `of ${formatNumber(tokensBefore)} (${share})${isDone ? "" : ", with a summary without a model"}`,
+      `of ${formatNumber(tokensBefore)} (${share})${isDone ? "" : ", with a local summary"}`,
     ],
   ];
 }
