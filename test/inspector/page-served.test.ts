@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)("the served page", () => {
       expect(panel).toMatch(/this session\s+1\s+50\s+900\s+50\s+20\s+\$0\.0120/);
       expect(panel).toContain("90 % of what was sent came from the cache.");
       expect(panel).toContain("m0/1");
-      expect(panel).toMatch(/#1 check rounding exact\s+running\s+2\s+12,000/);
+      expect(panel).toMatch(/#1 check rounding full\s+running\s+2\s+12,000/);
       expect(await seriousFindings(page)).toEqual([]);
       await page.locator("#time").fill("4");
       say({ type: "messages", revision: 31, count: 31, changes: [{ index: 30, message: LAST }] });
