@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { SECRETS_RULE } from "../../../src/compaction/summary/request.ts";
 import { call, say } from "../../rig/model-server/step.ts";
 import { SHORT_WINDOW } from "../../rig/opencode/sandbox.ts";
 import type { Rig } from "../harness/rig.ts";
@@ -21,14 +22,17 @@ scenario(
     why: "the profile is the option, and it must win over the others",
     twin: { none: "the default profile is what every other scenario plays" },
     files: { "long.txt": `${LINES}\n`, "RULES.md": "Keep it short.\n" },
-    proves: "outputs, messages and the request for a summary are what they are without the plugin",
+    proves:
+      "outputs, messages and the request for a summary are what they are without the plugin, but for the rule about secrets that document 003 asks for",
   },
   async (rig) => {
     const documented = await play(rig);
     await rig.restart({ plugin: "none" });
     const plain = await play(rig);
     expect(documented.length).toBeGreaterThan(4);
-    expect(documented).toEqual(plain);
+    const rule = JSON.stringify(`\n\n${SECRETS_RULE}`).slice(1, -1);
+    expect(documented.filter((request) => request.includes(rule))).toHaveLength(1);
+    expect(documented.map((request) => request.replace(rule, ""))).toEqual(plain);
   },
 );
 
