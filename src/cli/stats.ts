@@ -165,7 +165,7 @@ function sumSecrets(secrets: readonly SecretCount[]): readonly SecretCount[] {
 function worstOf(files: readonly ReadFile[], top: number) {
   const windows = files.map(({ path, window }) => ({ path, tokens: window.tokens }));
   const items = files.flatMap(({ path, largest }) => largest.map((item) => ({ file: path, ...item })));
-  const needless = files
+  const outdated = files
     .map(({ path, superseded }) => ({ path, ...superseded }))
     .filter(({ results }) => results > 0);
   const secrets = files
@@ -174,7 +174,7 @@ function worstOf(files: readonly ReadFile[], top: number) {
   return {
     largestWindows: sortDescending(windows, ({ tokens }) => tokens).slice(0, top),
     largestItems: sortDescending(items, ({ tokens }) => tokens).slice(0, top),
-    needless: sortDescending(needless, ({ chars }) => chars).slice(0, top),
+    outdated: sortDescending(outdated, ({ chars }) => chars).slice(0, top),
     secrets: sortDescending(secrets, ({ count }) => count).slice(0, top),
   };
 }
@@ -240,8 +240,8 @@ function statsReport(
       ]),
     ),
     ...section(
-      "Results that something newer made needless",
-      worst.needless.map(({ path: file, results, chars }) => [
+      "Outdated results",
+      worst.outdated.map(({ path: file, results, chars }) => [
         path(file),
         formatCount(results, "result"),
         `${formatNumber(chars)} chars`,

@@ -35,7 +35,7 @@ interface RunStage extends Decided {
   readonly stage: number;
 }
 
-/** Edits without a model that pay for themselves, or that make a compaction needless. */
+/** Edits without a model that pay for themselves, or that make a compaction unnecessary. */
 export interface EditWindow extends Decided {
   readonly type: "prune" | "supersede";
   /** `pays`: for the cache that is lost; `over-limit`: instead of a compaction. */

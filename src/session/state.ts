@@ -111,7 +111,7 @@ export interface Watermarks {
   };
   /** Below this size edits cannot make a compaction needless. */
   readonly enoughFromTokens?: number;
-  /** Edits will make the next compaction needless: no summary has to be written early. */
+  /** Edits will make the next compaction unnecessary: no summary has to be written early. */
   readonly editsWillDo?: true;
 }
 

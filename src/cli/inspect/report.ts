@@ -139,7 +139,7 @@ export function inspectReport(input: InspectReportInput): string {
         ? []
         : [
             [
-              "needless by now",
+              "outdated",
               formatCount(profile.superseded.results, "result"),
               `${formatNumber(profile.superseded.chars)} chars`,
             ],
