@@ -28,7 +28,7 @@ export function ownRoots(folder: string, places: "usual" | "named"): readonly Ow
   const { output, unfinished } = FILES;
   return [
     plugin,
-    { folder: defaultStateFolder(), folders: /^outputs(?:\/..)?$/, files: { output, unfinished } },
+    { folder: defaultStateFolder(), folders: /^(?:outputs|spill)(?:\/..)?$/, files: { output, unfinished } },
     {
       folder: dirname(defaultEvalCacheFolder(process.env)),
       folders: /^eval(?:\/suite)?$/,
@@ -38,15 +38,16 @@ export function ownRoots(folder: string, places: "usual" | "named"): readonly Ow
 }
 
 const RECORDS = "forks/[^/]+|control/(?:instances|requests)";
-const STORES = "outputs|inherited|journal/long";
+// `spill` and `views` are what builds before 0.1.0 called the first two: nothing reads them, and they hold private text.
+const STORES = "outputs|spill|inherited|views|journal/long";
 const FOLDERS = new RegExp(
   `^(?:forks|control|journal|${RECORDS}|(?:${STORES})(?:/[0-9a-f]{2})?|${CHILD_SESSIONS}|${WAITING_FOLDER}(?:/[^/]+)?)$`,
 );
 const MARKS = [LOADED_FILE, LOG_FILE, `${LOG_FILE}.old`, RESTORE_FILE, CLEANED_FILE];
 const MEASURES = /^eval\/(?:[0-9a-f]{64}\.json|suite\/[0-9a-f]{64}\.session)$/;
 const FILES: Readonly<Record<FileKind, RegExp>> = {
-  output: /^outputs\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
-  inherited: /^inherited\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
+  output: /^(?:outputs|spill)\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
+  inherited: /^(?:inherited|views)\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
   long: /^journal\/long\/[0-9a-f]{2}\/[0-9a-f]{64}$/,
   log: /^journal\/[^/]+\.\d+-\d+-\d+\.jsonl$/,
   record: new RegExp(`^(?:${RECORDS})/@?[A-Za-z0-9_-]+\\.json(?:\\.bak|\\.corrupt-[0-9]+)?$`),

@@ -211,6 +211,21 @@ describe("carryover purge", () => {
     expect(readdirSync(home, { recursive: true }).toSorted()).toEqual(["data", "state"]);
   });
 
+  it("removes what builds before 0.1.0 kept under other names", async () => {
+    const name = "a".repeat(64);
+    const kept = [
+      join(store, "spill", "aa"),
+      join(store, "views", "aa"),
+      join(home, "state/carryover/spill/aa"),
+    ];
+    for (const folder of kept) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, name), "private");
+    }
+    expect(await purge("--all", "--yes")).toBe(0);
+    expect(readdirSync(home, { recursive: true }).toSorted()).toEqual(["data", "state"]);
+  });
+
   it("leaves a folder that somebody has chosen, and in it nothing of ours", async () => {
     await fill("ses_a");
     const chosen = join(home, "chosen");
