@@ -5,7 +5,7 @@ const QUESTIONS = [
   [
     "Did the provider refuse the last request?",
     "recover",
-    "one step: prune, shrink-turn, compact, local-summary, and on",
+    "one retry step, the next one if that fails",
     "context_changed",
   ],
   [
